@@ -100,10 +100,15 @@ def problem_body(status: int, code: str, detail: str) -> Json:
 def _more(error: DomainError) -> Json:
     if isinstance(error, FormatError):
         problems = [vars(problem) for problem in error.problems]
-        return {"problems": problems, "problems_total": error.total}
+        kinds = [kind.as_json() for kind in error.kinds]
+        return {"problems": problems, "problems_total": error.total, "problem_kinds": kinds}
     if isinstance(error, BadTable):
-        summary = error.summary
-        return {"problems": summary.as_json()["problems"], "problems_total": summary.n_problems}
+        summary = error.summary.as_json()
+        return {
+            "problems": summary["problems"],
+            "problems_total": summary["n_problems"],
+            "problem_kinds": summary["problem_kinds"],
+        }
     if isinstance(error, LaunchRefused):
         problems = [{"code": check.code, "reason": check.sentence} for check in error.checks]
         return {"problems": problems}

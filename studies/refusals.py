@@ -48,9 +48,9 @@ def as_command_error() -> Iterator[None]:
 
 
 def form_errors(refusal: DomainError | InvalidInput) -> list[ValidationError]:
-    """Return the errors of a form: one, or one for each problem of a file."""
+    """Return the errors of a form: one, or one for each kind of problem of a file."""
     if not isinstance(refusal, FormatError):
         return [ValidationError(refusal.message, code=refusal.code)]
-    errors = [ValidationError(str(problem), code=problem.code) for problem in refusal.problems]
+    errors = [ValidationError(str(kind), code=kind.first.code) for kind in refusal.kinds]
     more = [ValidationError(refusal.rest, code="more_problems")] if refusal.rest else []
     return errors + more

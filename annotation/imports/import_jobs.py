@@ -68,6 +68,8 @@ class ListedProblem:
     row: int | None
     column: str
     reason: str
+    # How many are like this one, and the first of their rows.
+    where: str = ""
 
 
 Steps = Generator[tuple[int, int], None, ImportedUpload]
@@ -89,7 +91,7 @@ def import_upload(request: ImportRequest) -> ImportedUpload:
 def import_or_start(request: ImportRequest) -> ImportedUpload | Job:
     """Import a small file now; queue the import of one that is large or takes long to read."""
     try:
-        reading = request.upload.read(in_web=True)
+        reading = request.upload.read(in_web=True, sheet=request.choice.sheet)
     except FormatError as error:
         if {problem.code for problem in error.problems} != {"reading_too_slow"}:
             raise
@@ -100,7 +102,7 @@ def import_or_start(request: ImportRequest) -> ImportedUpload | Job:
 def _steps(request: ImportRequest, then: Then) -> Steps:
     """Import an upload all or nothing, and yield how many rows of how many were checked."""
     yield 0, 1
-    reading = request.upload.read(in_web=False)
+    reading = request.upload.read(in_web=False, sheet=request.choice.sheet)
     if request.kind not in ("", reading.kind):
         raise FormatError.of(request.upload.name, None, f"not_a_{request.kind}", NOT_OF_KIND)
     steps = _bundle_steps if reading.kind == BUNDLE else _table_steps
@@ -136,6 +138,8 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     sentence = (
         f"Imported {summary.instances:,} instances with {summary.generations:,} texts of"
         f" {len(summary.systems)} systems."
+        if summary.systems
+        else f"Imported {summary.instances:,} prompts. Texts of systems are missing so far."
     )
     left_out = (
         (f"Problems that were left out: {summary.n_problems:,}.",) if summary.problems else ()
@@ -146,7 +150,7 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
 def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSummary, bool]:
     """Return what a table contains, and whether that is only of the first rows of a large one."""
     try:
-        reading = upload.read(in_web=True)
+        reading = upload.read(in_web=True, sheet=choice.sheet)
     except FormatError as error:
         return Profile(), TableSummary.of_refusal(error), False
     plain = PlainTable.of(reading, upload.name)
@@ -168,6 +172,27 @@ def problems_of(refusal: DomainError) -> list[ListedProblem]:
     if isinstance(refusal, FormatError):
         return [ListedProblem(p.line, p.file, p.reason) for p in refusal.problems]
     return [ListedProblem(None, "", refusal.message)]
+
+
+def kinds_of(refusal: DomainError) -> list[ListedProblem]:
+    """Return what is wrong with a file, equal problems once."""
+    if isinstance(refusal, BadTable):
+        return kinds_in(refusal.summary)
+    if isinstance(refusal, FormatError):
+        return [
+            ListedProblem(k.first.line, k.first.file, k.first.reason, k.where if k.count > 1 else "")
+            for k in refusal.kinds
+        ]
+    return problems_of(refusal)
+
+
+def kinds_in(table: TableSummary) -> list[ListedProblem]:
+    return [
+        ListedProblem(
+            k.first.row, k.first.column or "", k.first.reason, k.where if k.count > 1 else ""
+        )
+        for k in table.kinds
+    ]
 
 
 class ImportJob(JobKind):
@@ -222,6 +247,7 @@ def _as_result(refusal: DomainError) -> dict[str, Any]:
     return {
         "code": refusal.code,
         "problems": [vars(problem) for problem in problems_of(refusal)],
+        "kinds": [vars(problem) for problem in kinds_of(refusal)],
         "can_leave_out": is_usable,
     }
 
@@ -236,6 +262,8 @@ def start_import(request: ImportRequest) -> Job:
         "layout": choice.layout,
         "columns": dict(choice.columns or {}),
         "is_complete": choice.is_complete,
+        "leave_out": list(choice.leave_out),
+        "sheet": choice.sheet,
         "bad_rows": request.bad_rows,
         "known_dataset": request.known_dataset,
         "kind": request.kind,
@@ -262,10 +290,21 @@ def _request_of(job: Job) -> ImportRequest:
         upload=kept_upload(token=options["token"], by=job.created_by),
         by=job.created_by,
         title=options["title"],
-        choice=Choice(options["layout"], options["columns"], options["is_complete"]),
+        choice=choice_in(options),
         bad_rows=options["bad_rows"],
         known_dataset=options["known_dataset"],
         kind=options.get("kind", ""),
+    )
+
+
+def choice_in(options: dict[str, Any]) -> Choice:
+    """Return the choice that a job was started with."""
+    return Choice(
+        options["layout"],
+        options["columns"],
+        options["is_complete"],
+        tuple(options.get("leave_out", ())),
+        options.get("sheet", ""),
     )
 
 
@@ -276,6 +315,11 @@ def import_for(user: User, public_id: str) -> Job:
     if job is None:
         raise Http404("There is no such import.")
     return job
+
+
+def kinds_listed(job: Job) -> list[ListedProblem]:
+    """Return the problems for which an import was refused, equal ones once."""
+    return [ListedProblem(**problem) for problem in job.result.get("kinds", [])]
 
 
 def listed_problems(job: Job) -> list[ListedProblem]:

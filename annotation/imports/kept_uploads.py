@@ -1,5 +1,6 @@
 """Uploads that wait on the server between two pages, or for a worker."""
 
+import hashlib
 import json
 import shutil
 import tempfile
@@ -36,21 +37,23 @@ class KeptUpload:
     def path(self) -> Path:
         return _folder() / self.id / self.name
 
-    def read(self, *, in_web: bool) -> Read:
+    def read(self, *, in_web: bool, sheet: str = "") -> Read:
         """Return what a confined process has read of the file, once and for all later pages.
 
         In a web process, only the first rows of a large table are read. Raises `FormatError`.
         """
         folder = self.path.parent
-        facts = folder / ("preview.json" if in_web else "whole.json")
-        for known in (folder / "whole.json", folder / "preview.json"):
+        key = hashlib.sha256(sheet.encode(errors="surrogatepass")).hexdigest()[:16] if sheet else ""
+        whole, preview = folder / f"whole{key}.json", folder / f"preview{key}.json"
+        facts = preview if in_web else whole
+        for known in (whole, preview):
             if known.is_file():
                 reading = Read(**json.loads(known.read_text()))
                 if in_web or reading.is_whole:
                     return reading
         into = Path(tempfile.mkdtemp(dir=folder))
         try:
-            reading = confined(UPLOAD, self.path, into=into, in_web=in_web)
+            reading = confined(UPLOAD, self.path, into=into, in_web=in_web, sheet=sheet)
         except BaseException:
             shutil.rmtree(into, ignore_errors=True)
             raise

@@ -100,11 +100,15 @@ def stored_upload(upload: Upload, name: str, task: str) -> Iterator[Path]:
         yield path
 
 
-def confined(task: str, path: Path, *, in_web: bool, into: Path | None = None) -> Read:
+def confined(
+    task: str, path: Path, *, in_web: bool, into: Path | None = None, sheet: str = ""
+) -> Read:
     """Read an untrusted file in a separate process; a web process waits for a short time only."""
     if not in_web:
         bounds = Bounds(settings.TIEBREAK_READER_SECONDS, settings.TIEBREAK_READER_BYTES)
-        return read_confined(task, path, into=into, limits=upload_limits(), bounds=bounds)
+        return read_confined(
+            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet
+        )
     bounds = Bounds(
         settings.TIEBREAK_READER_SECONDS_IN_WEB,
         settings.TIEBREAK_READER_BYTES,
@@ -112,7 +116,9 @@ def confined(task: str, path: Path, *, in_web: bool, into: Path | None = None) -
         PREVIEW_ROWS,
     )
     with _slot():
-        return read_confined(task, path, into=into, limits=upload_limits(), bounds=bounds)
+        return read_confined(
+            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet
+        )
 
 
 @contextmanager

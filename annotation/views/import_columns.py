@@ -59,18 +59,20 @@ def _column_row(column: Column, role: str) -> ColumnRow:
 
 
 def choice_of(data: QueryDict) -> Choice:
-    """Return what the form says. If the layout was changed, the roles are guessed anew.
+    """Return what the form says. If the layout or the sheet was changed, the roles are guessed anew.
 
     Raises `DomainError` if two columns have the same role.
     """
-    layout = data.get("layout") or None
+    layout, sheet = data.get("layout") or None, data.get("sheet", "")
+    if sheet != data.get("shown_sheet", ""):
+        return Choice(sheet=sheet)
     if layout != (data.get("shown_layout") or None):
-        return Choice(layout)
+        return Choice(layout, sheet=sheet)
     names = data.getlist("column")
     roles = [_role(data, number, name) for number, name in enumerate(names)]
     _check_once(roles)
     columns = {role: name for role, name in zip(roles, names, strict=True) if role}
-    return Choice(layout, columns, is_complete=True)
+    return Choice(layout, columns, is_complete=True, sheet=sheet)
 
 
 def _role(data: QueryDict, number: int, column: str) -> str:

@@ -16,9 +16,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.imports.import_jobs import (
     ImportRequest,
     ListedProblem,
+    choice_in,
     import_for,
     import_or_start,
     inspect_upload,
+    kinds_in,
+    kinds_listed,
     listed_problems,
     problems_in,
     problems_of,
@@ -148,7 +151,8 @@ def columns(request: HttpRequest, upload: str) -> HttpResponse:
     except BadTable as refusal:
         return _columns_page(request, kept, choice, refusal=refusal)
     except DomainError as refusal:
-        return _columns_page(request, kept, Choice(request.POST.get("layout")), refusal=refusal)
+        choice = Choice(request.POST.get("layout"), sheet=request.POST.get("sheet", ""))
+        return _columns_page(request, kept, choice, refusal=refusal)
 
 
 def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> ImportRequest:
@@ -167,7 +171,7 @@ def _first_choice(request: HttpRequest) -> Choice:
     if "import" not in request.GET:
         return Choice()
     options = import_for(_user(request), request.GET["import"]).options
-    return Choice(options["layout"], options["columns"], options["is_complete"])
+    return choice_in(options)
 
 
 def _title_of(kept: KeptUpload) -> str:
@@ -187,7 +191,8 @@ def _columns_page(
         "meanings": MEANINGS,
         "title": request.POST.get("title") or _title_of(kept),
         "layout": summary.plan.layout if summary.plan else "",
-        "problems": summary.problems[:MAX_LISTED],
+        "is_prompts": bool(summary.is_usable and not summary.systems),
+        "problems": kinds_in(summary),
         "is_preview": is_preview,
         "preview_rows": PREVIEW_ROWS,
         "refusal": refusal,
@@ -265,7 +270,7 @@ def _import_context(request: HttpRequest, job_id: str) -> dict[str, Any]:
         "job": job,
         "row": job_rows([job])[0],
         "study": Study.objects.filter(pk=job.result.get("study", "")).first(),
-        "problems": problems[:MAX_LISTED],
+        "problems": kinds_listed(job) or problems[:MAX_LISTED],
         "n_problems": len(problems),
         "is_waiting": job.is_moving,
         "token": job.options["token"],

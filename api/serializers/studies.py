@@ -117,6 +117,17 @@ class TableUpload(Upload):
     columns = serializers.CharField(
         default="", allow_blank=True, help_text="Columns by role: ROLE=COLUMN,…"
     )
+    leave_out = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        max_length=500,
+        help_text="Columns that no guess may use.",
+    )
+    sheet = serializers.CharField(
+        default="",
+        allow_blank=True,
+        help_text="The sheet of a workbook; without it, the first that is not empty.",
+    )
     leave_out_bad_rows = serializers.BooleanField(default=False)
     dry_run = serializers.BooleanField(default=False)
 
@@ -130,6 +141,14 @@ class TableProblemSerializer(serializers.Serializer[Any]):
     column = serializers.CharField(allow_null=True)
     code = serializers.CharField()
     reason = serializers.CharField()
+
+
+class TableProblemKind(serializers.Serializer[Any]):
+    column = serializers.CharField(allow_null=True)
+    code = serializers.CharField()
+    reason = serializers.CharField(help_text="The reason of the first of these problems.")
+    count = serializers.IntegerField(help_text="How many problems are like the first.")
+    first_rows = serializers.ListField(child=serializers.IntegerField())
 
 
 class TableRead(serializers.Serializer[Any]):
@@ -147,6 +166,14 @@ class TableRead(serializers.Serializer[Any]):
     generations = serializers.IntegerField()
     problems = TableProblemSerializer(many=True)
     n_problems = serializers.IntegerField()
+    problem_kinds = TableProblemKind(many=True, help_text="The problems, equal ones once.")
+    left_out = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="Rows that were left out without being wrong, by reason.",
+    )
+    sheet = serializers.CharField(allow_blank=True, help_text="The sheet that was read.")
+    sheets = serializers.ListField(child=serializers.CharField())
+    sentence = serializers.CharField(help_text="What was read, in one sentence.")
     notes = serializers.ListField(child=serializers.CharField())
 
 

@@ -98,7 +98,12 @@ class Studies(Resource):
         nothing. A large file is imported by a worker, as a large bundle is.
         """
         owner, values = creator(self.request), self.values
-        choice = Choice(values["layout"] or None, parse_columns(values["columns"]))
+        choice = Choice(
+            values["layout"] or None,
+            parse_columns(values["columns"]),
+            leave_out=tuple(values["leave_out"]),
+            sheet=values["sheet"],
+        )
         kept = keep_upload(upload=values["table"], by=owner)
         if values["dry_run"]:
             try:

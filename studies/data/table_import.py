@@ -47,12 +47,15 @@ PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text is better
 class Choice:
     """How a researcher wants a table to be read. Missing roles are guessed.
 
-    `is_complete` says that `columns` has all roles, so nothing is guessed.
+    `is_complete` says that `columns` has all roles, so nothing is guessed. No guess uses a column of
+    `leave_out`. `sheet` is that of a workbook; "" is the first that is not empty.
     """
 
     layout: str | None = None
     columns: Mapping[str, str] | None = None
     is_complete: bool = False
+    leave_out: tuple[str, ...] = ()
+    sheet: str = ""
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -90,8 +93,9 @@ class BadTable(DomainError):
     """A table was refused; ``summary`` lists the problems."""
 
     def __init__(self, summary: TableSummary) -> None:
-        lines = [str(problem) for problem in summary.problems[:MAX_TOLD]]
-        more = summary.n_problems - len(lines)
+        told = summary.kinds[:MAX_TOLD]
+        lines = [str(kind) for kind in told]
+        more = summary.n_problems - sum(kind.count for kind in told)
         lines += [f"… and {more:,} more."] if more > 0 else []
         super().__init__("bad_table", "\n".join(lines), status=400)
         self.summary = summary
@@ -107,7 +111,7 @@ def inspect_table(
 ) -> tuple[Profile, TableSummary]:
     """Return what the columns look like and what the table contains, and store nothing."""
     try:
-        with _opened(path, plain, limits) as table:
+        with _opened(path, plain, limits, choice) as table:
             reading = _reading(table, choice, max_rows)
             for _ in reading.rows():
                 pass
@@ -116,8 +120,12 @@ def inspect_table(
         return Profile(), TableSummary.of_refusal(error)
 
 
-def _opened(path: Path, plain: Table | None, limits: Limits) -> AbstractContextManager[Table]:
-    return open_table(path, limits=limits) if plain is None else nullcontext(plain)
+def _opened(
+    path: Path, plain: Table | None, limits: Limits, choice: Choice | None
+) -> AbstractContextManager[Table]:
+    if plain is not None:
+        return nullcontext(plain)
+    return open_table(path, limits=limits, sheet=choice.sheet if choice else "")
 
 
 def import_table(**options: Unpack[ImportOptions]) -> ImportedTable:
@@ -142,9 +150,9 @@ def import_table_in_steps(
     """
     _check_title(options["title"])
     try:
-        limits = options.get("limits", LIMITS)
-        with _opened(options["path"], options.get("plain"), limits) as table:
-            reading = _reading(table, options.get("choice"))
+        limits, choice = options.get("limits", LIMITS), options.get("choice")
+        with _opened(options["path"], options.get("plain"), limits, choice) as table:
+            reading = _reading(table, choice)
             digest = ContentDigest()
             yield from _checked(reading, digest)
             summary = reading.summary()
@@ -168,6 +176,7 @@ def _reading(table: Table, choice: Choice | None, max_rows: int | None = None) -
         layout=choice.layout,
         columns=choice.columns,
         is_complete=choice.is_complete,
+        leave_out=choice.leave_out,
         max_rows=max_rows,
     )
 
@@ -201,7 +210,8 @@ def _stored(
     known = known_dataset_of(sha256, owner, options.get("known_dataset", "use"))
     dataset = known or _store_dataset(table, summary, title, sha256, owner)
     # A HIT cannot have more comparisons than there are samples.
-    samples = round(summary.generations / (summary.instances * len(summary.systems)))
+    places = summary.instances * len(summary.systems)
+    samples = round(summary.generations / places) if places else 1
     study_settings = {"comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS))}
     spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=study_settings)
     imported = ImportedTable(store_study(spec, dataset, owner), summary, known is not None)

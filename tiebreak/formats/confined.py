@@ -22,7 +22,7 @@ from typing import Any
 import tiebreak
 from tiebreak.formats.archive import extract, is_bundle
 from tiebreak.formats.bundle import read_bundle
-from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
 from tiebreak.formats.readers import read_verdicts
@@ -66,6 +66,9 @@ class Read:
     size: int = 0
     is_whole: bool = True
     notes: list[str] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    sheet: str = ""
+    sheets: list[str] = field(default_factory=list)
 
 
 def read_confined(
@@ -75,6 +78,7 @@ def read_confined(
     into: Path | None = None,
     limits: Limits = LIMITS,
     bounds: Bounds | None = None,
+    sheet: str = "",
 ) -> Read:
     """Read an untrusted file in a separate process. Raises `FormatError` for what is wrong with it.
 
@@ -89,6 +93,7 @@ def read_confined(
         "into": str(into or ""),
         "limits": asdict(limits),
         "bounds": asdict(bounds),
+        "sheet": sheet,
     }
     root = str(Path(tiebreak.__file__).parents[1])
     environment = {"PATH": os.defpath, "PYTHONPATH": root, "LANG": "C.UTF-8", **ALONE}
@@ -108,8 +113,7 @@ def read_confined(
         raise _end_of(path.name, done.returncode)
     answer = json.loads(done.stdout)
     if "problems" in answer:
-        problems = [Problem(**problem) for problem in answer["problems"]]
-        raise FormatError(problems, answer["total"])
+        raise FormatError.from_json(answer)
     return Read(**answer)
 
 
@@ -125,15 +129,20 @@ def _end_of(name: str, code: int) -> FormatError:
     return FormatError.of(name, None, "reader_crashed", CRASHED)
 
 
+@dataclass(frozen=True)
 class PlainTable(Table):
     """The rows of a table, as a confined process has written them."""
 
+    read: Read = field(default_factory=lambda: Read(TABLE))
+
     @classmethod
     def of(cls, read: Read, name: str) -> "PlainTable":
-        return cls(name, (Path(read.path),), (), notes=tuple(read.notes))
+        return cls(name, (Path(read.path),), (), notes=tuple(read.notes), read=read)
 
     def rows(self, problems: TableProblems) -> Iterator[tuple[int, Row]]:
         """Yield the rows with their numbers; problems that their reader had are added."""
+        problems.left_out.update(self.read.left_out)
+        problems.sheet, problems.sheets = self.read.sheet, self.read.sheets
         with self.files[0].open(encoding="utf-8", errors="surrogatepass") as file:
             for line in file:
                 number, row, problem = json.loads(line)
@@ -159,9 +168,9 @@ def main() -> int:
     _confine(bounds, limits)
     path, into = Path(order["path"]), Path(order["into"])
     try:
-        answer = asdict(_carried_out(order["task"], path, into, limits, bounds))
+        answer = asdict(_carried_out(order, path, into, limits, bounds))
     except FormatError as error:
-        answer = {"problems": [vars(problem) for problem in error.problems], "total": error.total}
+        answer = error.as_json()
     except MemoryError:
         return NO_MEMORY
     except OSError as error:
@@ -181,9 +190,14 @@ def _confine(bounds: Bounds, limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
-def _carried_out(task: str, path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
+def _carried_out(
+    order: dict[str, Any], path: Path, into: Path, limits: Limits, bounds: Bounds
+) -> Read:
+    task: str = order["task"]
+    if task == UPLOAD and is_bundle(path):
+        return _bundle(path, into, limits)
     if task == UPLOAD:
-        return (_bundle if is_bundle(path) else _table)(path, into, limits, bounds)
+        return _table(path, into, limits, bounds, order["sheet"])
     with path.open("rb") as file:
         if file.read(6).startswith(CONTAINERS):
             raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
@@ -197,7 +211,7 @@ def _carried_out(task: str, path: Path, into: Path, limits: Limits, bounds: Boun
     return Read(task, str(path), path.stat().st_size)
 
 
-def _bundle(path: Path, into: Path, limits: Limits, _: Bounds) -> Read:
+def _bundle(path: Path, into: Path, limits: Limits) -> Read:
     """Unpack a bundle, and try whether all of it can be read."""
     root = extract(path, into / BUNDLE, limits)
     with suppress(FormatError):
@@ -208,11 +222,23 @@ def _bundle(path: Path, into: Path, limits: Limits, _: Bounds) -> Read:
     return Read(BUNDLE, str(root), sum(file.stat().st_size for file in files), is_plain)
 
 
-def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
+def _table(path: Path, into: Path, limits: Limits, bounds: Bounds, sheet: str) -> Read:
     """Write the rows of a table as plain lines, or only the first rows of a large table."""
     problems, written, rows = TableProblems(), 0, 0
     target = into / "rows.jsonl"
-    with open_table(path, limits=limits) as table, target.open("wb") as out:
+    with open_table(path, limits=limits, sheet=sheet) as table, target.open("wb") as out:
+
+        def read(*, is_whole: bool) -> Read:
+            return Read(
+                TABLE,
+                str(target),
+                written,
+                is_whole,
+                [*table.notes, *problems.notes],
+                dict(problems.left_out),
+                problems.sheet,
+                problems.sheets,
+            )
 
         def write(*parts: Any) -> None:
             nonlocal written
@@ -230,10 +256,9 @@ def _table(path: Path, into: Path, limits: Limits, bounds: Bounds) -> Read:
             # A page needs only enough rows of a large table to choose its columns.
             whole = math.inf if bounds.whole is None else bounds.whole
             if written > whole and (rows >= bounds.preview or written > 10 * whole):
-                notes = [*table.notes, *problems.notes]
-                return Read(TABLE, str(target), written, is_whole=False, notes=notes)
+                return read(is_whole=False)
         _write_problems(problems, write)
-        return Read(TABLE, str(target), written, notes=[*table.notes, *problems.notes])
+        return read(is_whole=True)
 
 
 def _write_problems(problems: TableProblems, write: Callable[..., None]) -> None:

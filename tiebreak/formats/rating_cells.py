@@ -120,7 +120,7 @@ def _with_samples(row: Row) -> Row:
 
 def _label(row: Row, parsed: Row) -> Any:
     if "label" not in row:
-        raise InvalidInput("column_missing", "the column label is missing")
+        raise InvalidInput("column_missing", "the column label is missing; name the column of the labels so")
     label = _checked_label(row["label"])
     if parsed.get("nonresponse"):
         # Programs such as R write NA into the empty cells of a column of labels.
@@ -167,7 +167,7 @@ def _is_too_large(label: str | float) -> bool:
 def _required(row: Row, column: str) -> str:
     value = row.get(column)
     if column not in row:
-        raise InvalidInput("column_missing", f"the column {column} is missing")
+        raise InvalidInput("column_missing", f"the column {column} is missing; each rating needs unit, rater and label")
     return check_id(column, value)
 
 

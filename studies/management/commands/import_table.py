@@ -36,13 +36,27 @@ class Command(BaseCommand):
         parser.add_argument(
             "--layout",
             choices=LAYOUTS,
-            help="wide: a row has a text of each system; long: a row has one text (default: guessed)",
+            help="wide: a row has a text of each system; long: a row has one text; prompts: a row has"
+            " a source, and texts are generated later (default: guessed)",
         )
         parser.add_argument(
             "--columns",
             default="",
             metavar="ROLE=COLUMN,…",
             help=f"columns by role: {', '.join(ROLES)}, text:SYSTEM (others are guessed)",
+        )
+        parser.add_argument(
+            "--leave-out",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help="a column that no guess may use; may be repeated",
+        )
+        parser.add_argument(
+            "--sheet",
+            default="",
+            metavar="NAME",
+            help="the sheet of a workbook (default: the first that is not empty)",
         )
         parser.add_argument("--dry-run", action="store_true", help="read the table, store nothing")
         parser.add_argument(
@@ -81,12 +95,17 @@ class Command(BaseCommand):
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
 
     def _run(self, path: Path, owner: User, options: dict[str, Any]) -> None:
-        choice = Choice(options["layout"], parse_columns(options["columns"]))
+        choice = Choice(
+            options["layout"],
+            parse_columns(options["columns"]),
+            leave_out=tuple(options["leave_out"]),
+            sheet=options["sheet"],
+        )
         limits = _limits(options["max_rows"])
         if options["dry_run"]:
             _, summary = inspect_table(path=path, choice=choice, limits=limits)
             facts: dict[str, object] = {}
-            lines = [_read(summary), *map(str, summary.problems), *summary.notes]
+            lines = [_read(summary), *map(str, summary.kinds), *summary.notes]
         else:
             imported = import_table(
                 path=path,
@@ -122,10 +141,9 @@ def _facts(imported: ImportedTable) -> dict[str, object]:
 
 def _read(summary: TableSummary) -> str:
     if summary.plan is None:
-        return "The file could not be read as a table."
+        return summary.sentence
     roles = ", ".join(f"{role}={column}" for role, column in summary.plan.columns.items())
     return (
-        f"Layout: {summary.plan.layout}. Columns: {roles}. Instances: {summary.instances}."
-        f" Systems: {', '.join(summary.systems) or 'none'}. Generations: {summary.generations}."
-        f" Problems: {summary.n_problems}."
+        f"{summary.sentence} Layout: {summary.plan.layout}. Columns: {roles or 'none'}."
+        f" Systems: {', '.join(summary.systems) or 'none'}. Problems: {summary.n_problems}."
     )

@@ -132,8 +132,7 @@ def table_rows(paths: Sequence[Path]) -> Iterator[tuple[Path, int, Row]]:
             for number, row in table.rows(problems):
                 yield path, number, row
         if problems.items:
-            listed = [Problem(path.name, p.row, p.code, p.reason) for p in problems.items]
-            raise FormatError(listed, problems.total)
+            raise problems.as_error(path.name)
 
 
 def text_of(row: Row, *names: str) -> str:

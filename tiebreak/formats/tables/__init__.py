@@ -4,12 +4,13 @@ from tiebreak.formats.tables.extraction import Extracted
 from tiebreak.formats.tables.problems import TableProblem, TableProblems
 from tiebreak.formats.tables.profiles import Column, Profile
 from tiebreak.formats.tables.reading import Table, open_table
-from tiebreak.formats.tables.roles import LAYOUTS, LONG, ROLES, TEXT_OF, WIDE, Plan, plan_for
+from tiebreak.formats.tables.roles import LAYOUTS, LONG, PROMPTS, ROLES, TEXT_OF, WIDE, Plan, plan_for
 from tiebreak.formats.tables.summary import TableReading, TableSummary, extracted_rows
 
 __all__ = [
     "LAYOUTS",
     "LONG",
+    "PROMPTS",
     "ROLES",
     "TEXT_OF",
     "WIDE",

@@ -82,7 +82,9 @@ def read_delimited(
             for number, cells in problems.numbered(csv.reader(lines, **dialect.options)):
                 if not header:
                     header = checked_header([cell.strip() for cell in cells], number)
-                elif any(cells):
+                elif not any(cells):
+                    problems.left_out["empty_rows"] += 1
+                else:
                     with problems.at(number):
                         yield number, _row(header, cells)
         except InvalidInput as error:

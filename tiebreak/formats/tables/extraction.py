@@ -15,14 +15,18 @@ from tiebreak.formats.tables.nesting import (
     is_conversation,
     is_list_of_texts,
     question_of,
+    shared_turns,
+    text_after,
     text_of,
 )
 from tiebreak.formats.tables.problems import BadCell, TableProblems
-from tiebreak.formats.tables.roles import LONG, Plan
+from tiebreak.formats.tables.roles import LONG, PROMPTS, Plan
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
 EMPTY = "The text is empty."
+NO_SOURCE = "The row has no source, so there is nothing to generate texts from. Fill it in."
+Turns = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,16 @@ class Extracted:
     row: int
     instance: InstanceRow | None
     generations: tuple[GenerationRow, ...]
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """The texts of one system in a row: a conversation, a list of samples, or a text."""
+
+    system: str
+    column: str
+    value: Any
+    sample: int | None
 
 
 @dataclass
@@ -58,18 +72,27 @@ class Extraction:
     _samples: dict[tuple[str, str], int] = field(default_factory=dict)
     _texts: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     _by_source: dict[int, str] = field(default_factory=dict)
+    # Hashes of the rows, if rows repeat the texts of earlier ones.
+    _rows: set[int] = field(default_factory=set)
 
     def run(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Extracted]:
         """Yield what each row contributes; rows that cannot be used become problems."""
         count = 0
         for count, (number, row) in enumerate(rows, start=1):
             with self.problems.at(number):
-                yield self._extracted(number, row, count)
+                extracted = self._extracted(number, row, count)
+                if extracted is not None:
+                    yield extracted
 
-    def _extracted(self, number: int, row: Row, count: int) -> Extracted:
-        instance = self._instance(row, count)
-        texts = list(self._row_texts(row))
+    def _extracted(self, number: int, row: Row, count: int) -> Extracted | None:
+        cells = list(self._row_texts(row))
+        shared = self._shared(row, cells)
+        instance = self._instance(row, count, shared)
+        texts = [(c.system, self._samples_of(c, shared), c.sample) for c in cells]
         known = self.instances.get(instance.id)
+        if self._repeats_a_row(instance, texts):
+            self.problems.left_out["repeated_rows"] += 1
+            return None
         self._check_same(instance, known)
         generations = tuple(self._generations(instance.id, texts))
         if known is None:
@@ -88,14 +111,25 @@ class Extraction:
         if self._is_pairs:
             self._texts.setdefault(key, set()).add(hash(generation.text))
 
+    def _repeats_a_row(self, instance: InstanceRow, texts: list[Any]) -> bool:
+        """Whether an earlier row has the same instance with the same texts, as in tables of ratings."""
+        if not self.plan.repeats_rows:
+            return False
+        row = hash((instance.id, _content(instance), str(texts)))
+        is_known = row in self._rows
+        self._rows.add(row)
+        return is_known
+
     @property
     def _is_pairs(self) -> bool:
         return "text_a" in self.plan.columns
 
     # The instance.
 
-    def _instance(self, row: Row, count: int) -> InstanceRow:
-        source, messages = self._source(row)
+    def _instance(self, row: Row, count: int, shared: Turns) -> InstanceRow:
+        source, messages = self._source(row, shared)
+        if self.plan.layout == PROMPTS and not (source.strip() or messages):
+            raise BadCell("empty_source", NO_SOURCE, self.plan.columns["source"])
         category = _one_line(self._plain(row, "category"))
         if len(category) > MAX_CATEGORY:
             reason = f"The category is longer than {MAX_CATEGORY} characters."
@@ -110,23 +144,44 @@ class Extraction:
             value = row.get(column)
             with _named(column, "The id"):
                 return check_id("it", value.strip() if isinstance(value, str) else _whole(value))
-        if source and (
-            self.plan.layout == LONG or self.plan.repeats or "text_a" in self.plan.columns
-        ):
+        if source and (self._shares_sources or "text_a" in self.plan.columns):
             return self._by_source.setdefault(hash(source), str(len(self._by_source) + 1))
         return str(count)
 
-    def _source(self, row: Row) -> tuple[str, list[Any]]:
-        """Return what the systems were given: a text, or the turns before their first answer."""
-        columns = self.plan.columns
-        # The first text may be a conversation that begins with the source.
-        texts = (role for role in columns if role.startswith("text"))
-        role = "source" if "source" in columns else next(texts)
-        value = self._cell(row, role)
+    @property
+    def _shares_sources(self) -> bool:
+        """Whether rows with the same source are of the same instance."""
+        plan = self.plan
+        return plan.layout in (LONG, PROMPTS) or plan.repeats or plan.repeats_rows
+
+    def _source(self, row: Row, shared: Turns) -> tuple[str, list[Any]]:
+        """Return what the systems were given: a text, or turns of a conversation."""
+        value = self._cell(row, "source")
+        turns = shared
         if is_conversation(value):
-            turns = question_of(value)
-            return (turns[0]["content"], []) if len(turns) == 1 else ("", turns)
-        return (self._plain(row, role) if role == "source" else ""), []
+            turns = value if value[-1]["role"] == "user" else question_of(value)
+        elif "source" in self.plan.columns and len(shared) < 2:
+            return self._plain(row, "source"), []
+        return (turns[0]["content"], []) if len(turns) == 1 else ("", list(turns))
+
+    def _shared(self, row: Row, cells: list[_Cell]) -> Turns:
+        """Return the turns that the conversations of a row share, if its source says nothing else."""
+        conversations = [cell.value for cell in cells if is_conversation(cell.value)]
+        if not conversations or len(conversations) < len(cells):
+            return []
+        with self._in_column(cells[0].column):
+            shared = shared_turns(conversations)
+        source = self._cell(row, "source")
+        if not isinstance(source, str) or not source.strip():
+            return shared
+        return shared if any(source.strip() == turn["content"].strip() for turn in shared) else []
+
+    @contextmanager
+    def _in_column(self, column: str) -> Iterator[None]:
+        try:
+            yield
+        except BadCell as error:
+            raise BadCell(error.code, error.message, column) from error
 
     def _check_same(self, instance: InstanceRow, known: _Known | None) -> None:
         if known is None:
@@ -148,7 +203,7 @@ class Extraction:
 
     # The texts.
 
-    def _row_texts(self, row: Row) -> Iterator[tuple[str, list[str], int | None]]:
+    def _row_texts(self, row: Row) -> Iterator[_Cell]:
         """Yield the system, its texts in this row and the number of the sample, if it is known."""
         columns = self.plan.columns
         if "text_a" in columns:
@@ -156,24 +211,28 @@ class Extraction:
                 yield self._named_text(row, f"system_{side}", f"text_{side}")
         elif self.plan.layout == LONG:
             yield self._named_text(row, "system", "text")
-        else:
+        elif self.plan.layout != PROMPTS:
             yield from self._wide_texts(row)
 
-    def _named_text(self, row: Row, system: str, text: str) -> tuple[str, list[str], int | None]:
+    def _named_text(self, row: Row, system: str, text: str) -> _Cell:
         column = self.plan.columns.get(system)
         name = "system"
         if column is not None:
             value = row.get(column)
             with _named(column, "The system's name"):
                 name = check_id("it", _one_line(_text(value, column)))
-        return name, self._samples_of(row, self.plan.columns[text]), self._sample(row)
+        return self._text_cell(row, name, self.plan.columns[text])
 
-    def _wide_texts(self, row: Row) -> Iterator[tuple[str, list[str], int | None]]:
+    def _text_cell(self, row: Row, system: str, column: str) -> _Cell:
+        value = self._decoded(row.get(column), column)
+        return _Cell(system, column, value, self._sample(row))
+
+    def _wide_texts(self, row: Row) -> Iterator[_Cell]:
         present = [(s, c) for s, c in self.plan.systems.items() if "." not in c or c in row]
         if not present:
             raise BadCell("no_text", "The row has no text of a system.")
         for system, column in present:
-            yield system, self._samples_of(row, column), self._sample(row)
+            yield self._text_cell(row, system, column)
 
     def _sample(self, row: Row) -> int | None:
         column = self.plan.columns.get("sample")
@@ -186,10 +245,10 @@ class Extraction:
             raise BadCell("not_a_whole_number", reason[:200], column)
         return number
 
-    def _samples_of(self, row: Row, column: str) -> list[str]:
-        value = self._decoded(row.get(column), column)
+    def _samples_of(self, cell: _Cell, shared: Turns) -> list[str]:
+        value, column = cell.value, cell.column
         if is_conversation(value):
-            value = answer_of(value)
+            value = text_after(shared, value)
         texts = value if is_list_of_texts(value) else [_text(value, column)]
         if not all(text.strip() for text in texts):
             raise BadCell("empty_text", EMPTY, column)

@@ -57,9 +57,11 @@ def read_lines(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]]
                 reason = f"The line is longer than {MAX_LINE:,} bytes. Shorten it."
                 problems.stop(number, "line_too_long", reason)
                 return
-            if raw.strip():
-                with problems.at(number):
-                    yield number, _object(_parsed(raw))
+            if not raw.strip():
+                problems.left_out["empty_rows"] += 1
+                continue
+            with problems.at(number):
+                yield number, _object(_parsed(raw))
 
 
 def _parsed(raw: bytes) -> Any:

@@ -2,7 +2,9 @@
 
 import re
 
-_TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_TOKEN = re.compile(
+    r"[A-ZÀ-ÖØ-Þ]+(?![a-zß-öø-ÿ])|[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]+|\d+|[\u3400-\u9fff]+|[^\W\d_a-zA-ZÀ-ÿ\u3400-\u9fff]+"
+)
 
 WORDS: dict[str, frozenset[str]] = {
     role: frozenset(words.split())
@@ -29,13 +31,38 @@ WORDS: dict[str, frozenset[str]] = {
         " coherence fluency relevance consistency pick picked wins win human1 stars reward",
         "remark": "explanation rationale reason reasons reasoning comment comments justification"
         " feedback critique note notes remarks thoughts analysis",
+        "person": "worker workers annotator rater assignment participant respondent prolific coder judge"
+        " evaluator user",
         "fact": "date time timestamp tstamp created updated url link href path file filename license"
         " hash md5 sha tokens token length len chars words cost latency price temperature top email"
         " ip version status duration ms seconds page pages year author title name",
     }.items()
 }
+# The same in German, French and Chinese; Chinese words are found anywhere in a name.
+_OTHER_LANGUAGES = {
+    "instance": "nr nummer kennung beispiel zeile numéro identifiant exemple ligne 编号 序号 标识",
+    "source": "frage fragen aufgabe eingabe anweisung quelle quelltext artikel dokument kontext absatz"
+    " consigne entrée texte_source contexte paragraphe requête 问题 提示 输入 指令 原文 文章 题目 上下文",
+    "reference": "referenz mensch menschlich menschliche musterlösung référence humain humaine attendu"
+    " 参考 标准 人工",
+    "category": "kategorie thema bereich sprache gattung art catégorie thème sujet domaine langue 类别"
+    " 分类 主题 领域",
+    "system": "modell modelle modellname modèle modèles système 模型 系统",
+    "text": "antwort antworten ausgabe zusammenfassung übersetzung ergebnis texte réponse réponses sortie"
+    " résumé traduction 回答 答案 输出 回复 摘要 译文 生成",
+    "sample": "stichprobe lauf versuch wiederholung échantillon essai répétition 样本",
+    "vote": "bewertung urteil note punkte wertung stimme gewinner bewerter évaluation avis gagnant"
+    " annotateur score_humain 评分 评价 投票 偏好 打分",
+    "remark": "bemerkung kommentar begründung anmerkung commentaire justification remarque 备注 评论 理由"
+    " 说明",
+    "fact": "datum zeit uhrzeit datei länge dauer autor titel kosten heure fichier lien durée auteur titre"
+    " coût 日期 时间 链接 文件 长度 作者 标题",
+}
+for _role, _words in _OTHER_LANGUAGES.items():
+    WORDS[_role] |= frozenset(_words.split())
+_CHINESE = sorted(word for words in WORDS.values() for word in words if word >= "\u3400")
 # The words after which a column holds what a system wrote, whatever else its name says.
-_ANSWERS = WORDS["text"] - {"text", "content", "message", "result", "results"}
+_ANSWERS = WORDS["text"] - {"text", "texte", "content", "message", "result", "results"}
 MODELS = re.compile(
     r"gpt|llama|claude|gemini|mistral|mixtral|\bbart|(?<![a-z])t5|vicuna|pegasus|alpaca|falcon|bloom"
     r"|qwen|(?<![a-z])phi|deepseek|palm|bard|(?<![a-z])opt(?![a-z])|gemma|cohere|command|grok"
@@ -49,7 +76,12 @@ SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "
 
 def words_of(name: str) -> list[str]:
     """Return the words of a column's name in lower case: `modelName_2` is model, name, 2."""
-    return [word.lower() for word in _TOKEN.findall(name)]
+    return [part for word in _TOKEN.findall(name) for part in _parts(word.lower())]
+
+
+def _parts(word: str) -> list[str]:
+    """Return the known words of a Chinese name, which has no spaces, or the word."""
+    return [known for known in _CHINESE if known in word] or [word]
 
 
 def says(name: str, role: str) -> bool:

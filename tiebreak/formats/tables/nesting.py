@@ -1,6 +1,7 @@
 """Nested cells: objects become columns with dots in their names, conversations become texts."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,9 @@ SPEAKERS = (
     | dict.fromkeys(("assistant", "gpt", "bot", "model", "ai", "chatgpt"), "assistant")
     | {"system": "system"}
 )
+_STARTS = re.compile(r"\s*(human|user|prompter)\s*:", re.IGNORECASE)
+_SPEAKER = re.compile(r"\n\n(human|user|prompter|assistant|gpt|bot|ai)\s*:", re.IGNORECASE)
+DIFFERENT = "The texts of the row answer different messages, so they cannot be compared."
 SAMPLES_KEYS = ("samples", "texts", "outputs", "responses", "answers", "completions", "generations")
 
 
@@ -125,10 +129,7 @@ def is_list_of_texts(value: Any) -> bool:
 def answer_of(turns: list[dict[str, Any]]) -> str:
     """Return what the assistant wrote: one text, or all from its first turn on with the roles."""
     start = next((i for i, turn in enumerate(turns) if turn["role"] == "assistant"), len(turns))
-    answers = turns[start:]
-    if len(answers) < 2:
-        return "".join(turn["content"] for turn in answers)
-    return "\n\n".join(f"{turn['role'].capitalize()}: {turn['content']}" for turn in answers)
+    return _joined(turns[start:])
 
 
 def question_of(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -137,9 +138,54 @@ def question_of(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return turns[:start]
 
 
+def shared_turns(conversations: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the turns with which all conversations begin, so that a text is left of each.
+
+    Raises `BadCell` if they have different questions.
+    """
+    first = conversations[0]
+    if len(conversations) == 1:
+        return question_of(first)
+    longest = min(map(len, conversations)) - 1
+    same = (all(c[i] == first[i] for c in conversations) for i in range(longest))
+    shared = first[: next((i for i, is_same in enumerate(same) if not is_same), longest)]
+    questions = [question_of(c) for c in conversations]
+    if not shared and any(questions) and any(q != questions[0] for q in questions):
+        raise BadCell("different_dialogues", DIFFERENT)
+    return shared
+
+
+def text_after(shared: list[dict[str, Any]], turns: list[dict[str, Any]]) -> str:
+    """Return what a conversation has after its first turns: one text, or all turns with the roles."""
+    is_shared = turns[: len(shared)] == shared
+    return _joined(turns[len(shared) :] if is_shared else turns)
+
+
+def _joined(turns: list[dict[str, Any]]) -> str:
+    if len(turns) < 2:
+        return "".join(turn["content"] for turn in turns)
+    return "\n\n".join(f"{turn['role'].capitalize()}: {turn['content']}" for turn in turns)
+
+
+def _transcript(text: str) -> list[dict[str, str]] | None:
+    """Return the turns of a transcript such as "Human: …\\n\\nAssistant: …", or None."""
+    parts = _SPEAKER.split(f"\n\n{text.lstrip()}")
+    if parts[0].strip() or len(parts) < 5:
+        return None
+    turns = [
+        {"role": SPEAKERS[name.lower()], "content": content.strip()}
+        for name, content in zip(parts[1::2], parts[2::2], strict=True)
+    ]
+    return turns if {"user", "assistant"} <= {turn["role"] for turn in turns} else None
+
+
 def decoded(value: Any) -> Any:
-    """Return the list that a text holds as JSON, or the value as it is."""
-    if not isinstance(value, str) or not value.startswith("[") or not value.endswith("]"):
+    """Return the list that a text holds as JSON or as a transcript, or the value as it is."""
+    if not isinstance(value, str):
+        return value
+    if _STARTS.match(value):
+        return _transcript(value) or value
+    if not value.startswith("[") or not value.endswith("]"):
         return value
     cell = standard_turns(_parsed(value))
     return cell if is_list_of_texts(cell) or is_conversation(cell) else value

@@ -1,15 +1,34 @@
 """Problems of a table, with the row, the column and the reason of each."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tiebreak.errors import InvalidInput
-from tiebreak.formats.errors import shorten
+from tiebreak.formats.errors import (
+    FormatError,
+    Problem,
+    ProblemKind,
+    ProblemKinds,
+    shorten,
+)
 
 T = TypeVar("T")
 MAX_LISTED = 1000
+# Rows that are left out although nothing is wrong with them, by reason: one of them, and several.
+LEFT_OUT = {
+    "empty_rows": ("1 empty row was left out.", "{:,} empty rows were left out."),
+    "header_rows": (
+        "1 further header row of Qualtrics was left out.",
+        "{:,} further header rows of Qualtrics were left out.",
+    ),
+    "repeated_rows": (
+        "1 row repeats the texts of an earlier row, which counts once.",
+        "{:,} rows repeat the texts of earlier rows, which count once.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -24,6 +43,11 @@ class TableProblem:
     """Code of the problem, for programs."""
     reason: str
     """Description of the problem, to be read, as a complete sentence."""
+
+    @property
+    def place(self) -> tuple[str | None, int | None]:
+        """The column, and the row."""
+        return self.column, self.row
 
     def __str__(self) -> str:
         where = [f"row {self.row}"] if self.row else []
@@ -48,9 +72,16 @@ class TableProblems:
     """
 
     items: list[TableProblem] = field(default_factory=list)
+    kinds: ProblemKinds[TableProblem] = field(default_factory=ProblemKinds)
     total: int = 0
     is_fatal: bool = False
     notes: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Number of rows that were left out without being wrong, by reason."""
+    sheet: str = ""
+    """The sheet of a workbook: which is wanted, and then which was read."""
+    sheets: list[str] = field(default_factory=list)
+    """All sheets of a workbook."""
     # More rows than this are not looked at, be they empty or unusable.
     most: int = 10_000_000
 
@@ -63,17 +94,36 @@ class TableProblems:
                 return
             yield number, row
 
+    def all_notes(self) -> list[str]:
+        """Return the notes, and how many rows were left out for which reason."""
+        counted = ((LEFT_OUT[reason], n) for reason, n in self.left_out.items() if n)
+        return [*self.notes, *(sentences[n > 1].format(n) for sentences, n in counted)]
+
     def add(self, row: int | None, column: str | None, code: str, reason: str) -> None:
         """Add a problem of a row, which can be left out."""
-        self.total += 1
-        if len(self.items) < MAX_LISTED:
-            self.items.append(TableProblem(row, column, code, shorten(reason)))
+        self._add(TableProblem(row, column, code, shorten(reason)))
 
     def stop(self, row: int | None, code: str, reason: str, column: str | None = None) -> None:
         """Add a problem that ends the reading, so no row can be used; it is always listed."""
-        self.total += 1
-        self.items.append(TableProblem(row, column, code, shorten(reason)))
+        self._add(TableProblem(row, column, code, shorten(reason)), is_listed=True)
         self.is_fatal = True
+
+    def _add(self, problem: TableProblem, *, is_listed: bool = False) -> None:
+        self.total += 1
+        self.kinds.add(problem, is_kept=is_listed)
+        if is_listed or len(self.items) < MAX_LISTED:
+            self.items.append(problem)
+
+    def as_error(self, file: str) -> FormatError:
+        """Return the problems as those of a file whose reader refuses it."""
+        listed = [Problem(file, p.row, p.code, p.reason) for p in self.items]
+        kinds = [
+            ProblemKind(
+                Problem(file, k.first.row, k.first.code, k.first.reason), k.count, k.lines
+            )
+            for k in self.kinds
+        ]
+        return FormatError(listed, self.total, kinds)
 
     @contextmanager
     def at(self, row: int) -> Iterator[None]:

@@ -15,6 +15,9 @@ HEAD_ROWS = 1000
 HEAD_CHARACTERS = 200
 EXAMPLES = 3
 MANY = 3
+MAX_CODE = 80
+# Texts of which as many have the same length are no texts that someone wrote.
+MANY_EQUAL = 8
 _WORD = re.compile(r"\S+")
 _NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*%?\s*")
 # One word, unless its writing puts no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
@@ -23,6 +26,19 @@ _ONE_WORD = re.compile(
 )
 _LINK = re.compile(r"(https?|ftp|file)://|www\.|\w:\\|/\w+/")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ,]|$)")
+# Cells of several words that nobody reads: dates in words, times, addresses, names of files, measures.
+_MONTH = (
+    r"(jan|feb|m[aä]r|a[pv]r|ma[yi]|jui?n|juil|jul|aug|ao[uû]|sep|o[ck]t|nov|de[cz]|f[eé]v|d[eé]c)"
+    r"[a-zéû]*\.?"
+)
+_CODE = re.compile(
+    rf"(\w+\.?,? )?\d{{1,2}}\.? {_MONTH},? \d{{4}}.{{0,20}}|{_MONTH} \d{{1,2}},? \d{{4}}.{{0,20}}"
+    r"|\d{4}年\d{1,2}月.{0,12}|\d{1,2}:\d{2}(:\d{2})?( ?[ap]\.?m\.?)?"
+    r"|[^<>@]{0,60}<?[^\s@<>]+@[^\s@<>]+\.\w+>?"
+    r"|(\S+ ){0,3}\S+\.(csv|tsv|txt|jsonl?|xlsx?|pdf|png|jpe?g|wav|mp3|docx?|html?|xml|zip|gz|md|py)"
+    r"|[-+]?[\d.,]*\d[\d\s.,:;/()%±+-]*([a-zA-Zµ°]{1,3}\.?)?",
+    re.IGNORECASE,
+)
 
 
 def is_number(text: str) -> bool:
@@ -78,6 +94,11 @@ class Column:
     conversations: int = 0
     encoded: int = 0
     single_words: int = 0
+    codes: int = 0
+    shortest: int = 0
+    longest: int = 0
+    # A hash of all cells in their order: columns that have it in common are the same.
+    content: int = 0
     objects: int = 0
     repetition: Repetition = field(default_factory=Repetition)
     examples: list[str] = field(default_factory=list)
@@ -92,8 +113,14 @@ class Column:
         self.objects += is_json(value)
         text = value if isinstance(value, str) else str(value)
         head = text[:HEAD_CHARACTERS]
-        self.characters += len(text)
-        self.single_words += _ONE_WORD.fullmatch(head) is not None
+        length = len(text)
+        self.characters += length
+        self.shortest = length if self.filled == 1 else min(self.shortest, length)
+        self.longest = max(self.longest, length)
+        self.content = hash((self.content, text))
+        is_one_word = _ONE_WORD.fullmatch(head) is not None
+        self.single_words += is_one_word
+        self.codes += not is_one_word and length <= MAX_CODE and _CODE.fullmatch(head) is not None
         self.words += len(_WORD.findall(head))
         parts = value if isinstance(value, list) else [value]
         is_numeric = all(isinstance(part, int | float) for part in parts)
@@ -149,21 +176,42 @@ class Column:
     @property
     def is_prose(self) -> bool:
         """Whether the cells look like texts that someone wrote."""
-        if self.is_number or self.is_link:
+        if self.is_number or self.is_link or self.is_code or self.is_constant or self.is_tokens:
             return False
         return self.is_listed or self.share(self.words) >= 2.5 or self.length >= 40
 
     @property
     def is_doubtful(self) -> bool:
         """Whether the cells are hardly texts to read: single words, ids, always the same, or code."""
-        is_constant = self.filled >= MANY and len(self.values) == 1
-        is_words = not self.is_listed and self.share(self.single_words) > 0.5
-        return is_constant or is_words or self.is_code
+        return self.is_constant or self.is_tokens or self.is_code or self._has_codes
+
+    @property
+    def _has_codes(self) -> bool:
+        """Whether cells of one length have words with digits, such as `R2 D2`."""
+        if self.filled < MANY_EQUAL or self.shortest != self.longest:
+            return False
+        words = [word for value in self.values for word in value.split()]
+        return sum(any(map(str.isdigit, word)) for word in words) > 0.5 * len(words)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all of several cells are the same."""
+        return self.filled >= MANY and len(self.values) == 1
+
+    @property
+    def is_tokens(self) -> bool:
+        """Whether most cells are single words, ids or hashes."""
+        return not self.is_listed and self.share(self.single_words) > 0.5
+
+    @property
+    def is_id(self) -> bool:
+        """Whether most cells are single words of one length, as hashes and ids are."""
+        return self.filled >= MANY and self.is_tokens and self.shortest == self.longest
 
     @property
     def is_code(self) -> bool:
-        """Whether most cells are JSON or links."""
-        return max(self.share(self.objects), self.share(self.links)) > 0.5
+        """Whether most cells are JSON, links, dates, addresses, names of files or measures."""
+        return max(map(self.share, (self.objects, self.links, self.codes))) > 0.5
 
     @property
     def is_short(self) -> bool:

@@ -37,6 +37,7 @@ MAX_DEPTH = 4
 SHARDS = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx")
 # Files that describe a dataset's folder, and hold no rows.
 DESCRIPTIONS = {"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"}
+NO_SHEETS = "The file is no workbook, so it has no sheets to choose from. Choose none."
 MIXED = (
     "The cell contains bytes that are not UTF-8, other than the rest of the file. Save the file"
     " with one encoding."
@@ -57,14 +58,20 @@ class Table:
     """Largest sizes that are accepted."""
     notes: tuple[str, ...] = field(default=())
     """Sentences on how the table is read, such as its encoding."""
+    sheet: str = ""
+    """The sheet of a workbook that is wanted; "" is the first that is not empty."""
 
     def rows(self, problems: TableProblems) -> Rows:
         """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""
         count = before = number = size = 0
         problems.most = SKIPPED + 2 * self.limits.rows
+        problems.sheet = self.sheet
         for path, reader in zip(self.files, self.readers, strict=True):
             for number, row in _below_headers(reader(path, problems), problems):
                 count += 1
+                if self.sheet and not problems.sheets:
+                    problems.stop(None, "no_sheets", NO_SHEETS)
+                    return
                 if count > self.limits.rows:
                     reason = (
                         f"The table has more than {self.limits.rows:,} rows, which is the limit"
@@ -110,17 +117,17 @@ def _below_headers(rows: Rows, problems: TableProblems) -> Rows:
         if cells and all(cell.startswith('{"ImportId":') for cell in cells):
             headers = headers or k
     if headers:
-        problems.notes.append(f"Further header rows of Qualtrics were left out: {headers}.")
+        problems.left_out["header_rows"] += headers
     yield from first[headers:]
     yield from rows
 
 
 @contextmanager
-def open_table(path: Path, *, limits: Limits = LIMITS) -> Iterator[Table]:
+def open_table(path: Path, *, limits: Limits = LIMITS, sheet: str = "") -> Iterator[Table]:
     r"""Yield a table for the block, from a file, or from a folder with such files or a .zip of it.
 
-    Files are CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, each also with gzip. Raises
-    `FormatError` if the file has none of these formats, or exceeds a limit.
+    Files are CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, each also with gzip. Of a workbook,
+    the first sheet that is not empty is read, unless ``sheet`` names another. Raises `FormatError` if the file has none of these formats, or exceeds a limit.
 
     Examples
     --------
@@ -134,7 +141,7 @@ def open_table(path: Path, *, limits: Limits = LIMITS) -> Iterator[Table]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiebreak-")))
         table = _opened(path, folder, limits)
-        yield replace(table, name=path.name)
+        yield replace(table, name=path.name, sheet=sheet)
 
 
 def _opened(path: Path, folder: Path, limits: Limits, depth: int = 0) -> Table:

@@ -1,21 +1,23 @@
 """Guessing the layout of a table and the roles of its columns, which people can correct."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tiebreak.errors import DomainError
 from tiebreak.formats.tables.names import names_model, other_side, says, says_answer, words_of
-from tiebreak.formats.tables.profiles import Column, Profile
+from tiebreak.formats.tables.profiles import MANY, Column, Profile
 
 TEXT_OF = "text:"
-WIDE, LONG = "wide", "long"
-LAYOUTS = (WIDE, LONG)
+WIDE, LONG, PROMPTS = "wide", "long", "prompts"
+LAYOUTS = (WIDE, LONG, PROMPTS)
 PAIR_ROLES = ("system_a", "text_a", "system_b", "text_b")
 ROLES = ("instance", "source", "reference", "category", "system", "text", "sample", *PAIR_ROLES)
 MAX_SYSTEM_NAMES = 1000
-# What workers of Mechanical Turk answered, and no system wrote.
-ANSWERS = "Answer."
+# Of a batch of Mechanical Turk: what the workers were shown, and what they answered.
+SHOWN, ANSWERS = "Input.", "Answer."
+# Texts whose lengths differ by more than this are hardly those of systems with the same task.
+MAX_LENGTH_RATIO = 4
 
 
 @dataclass(frozen=True)
@@ -23,17 +25,22 @@ class Plan:
     """How a table is read: its layout, and the column of each role."""
 
     layout: str
-    """"wide" if a row has the texts of several systems, "long" if it has one text."""
+    """"wide" if a row has the texts of several systems, "long" if it has one text, and "prompts" if it
+    has a source alone."""
     columns: Mapping[str, str]
     """Column by role: `instance`, `source`, `reference`, `category`, `system`, `text`, `sample`,
     and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems have
     `system_a`, `text_a`, `system_b` and `text_b`."""
     repeats: bool = False
     """Whether several rows of the same instance and system are samples, not mistakes."""
+    repeats_rows: bool = False
+    """Whether rows repeat the texts of earlier rows, as if there were a row for each rating."""
     encoded: frozenset[str] = field(default=frozenset())
     """Columns whose cells are texts that hold JSON lists."""
     doubtful: tuple[str, ...] = ()
     """Columns that would have been guessed, but hardly have texts to read."""
+    unclear: tuple[str, ...] = ()
+    """Columns of texts of which neither names nor cells say which are sources and which of systems."""
 
     @property
     def systems(self) -> dict[str, str]:
@@ -51,16 +58,20 @@ def plan_for(
     layout: str | None = None,
     columns: Mapping[str, str] | None = None,
     is_complete: bool = False,
+    leave_out: Iterable[str] = (),
 ) -> Plan:
     """Return how to read a table, given what its cells look like.
 
     Someone may have chosen the layout, and columns by role; roles that are missing are guessed,
-    unless ``is_complete`` says that ``columns`` has all. Raises `DomainError` if a role, a column
-    or the layout does not exist.
+    unless ``is_complete`` says that ``columns`` has all. No guess uses the columns of ``leave_out``.
+    Raises `DomainError` if a role, a column or the layout does not exist.
     """
-    chosen = dict(columns or {})
-    _check_choice(profile, layout, chosen)
+    chosen, left_out = dict(columns or {}), set(leave_out)
+    _check_choice(profile, layout, chosen, left_out)
+    free = {name: c for name, c in profile.columns.items() if name not in left_out}
+    profile = replace(profile, columns=free)
     guess = _Guess(profile, chosen)
+    is_guessed = layout is None and not is_complete and not _layout_of(chosen)
     layout = layout or _layout_of(chosen) or guess.layout()
     roles = chosen if is_complete else guess.columns(layout)
     doubtful = {
@@ -69,23 +80,47 @@ def plan_for(
         if role not in chosen and _is_doubtful(role, profile[name])
     }
     roles = {role: name for role, name in roles.items() if role not in doubtful}
+    is_source_alone = "source" in roles and not any(r.startswith("text") for r in roles)
+    if is_guessed and layout == WIDE and is_source_alone:
+        doubtful |= {name: name for name in guess.left_answers(roles.values())}
+    unclear = () if is_complete or doubtful else guess.unclear(layout, roles)
+    if is_guessed and layout == WIDE and is_source_alone and not doubtful and not unclear:
+        layout = PROMPTS
     encoded = frozenset(name for name in roles.values() if profile[name].is_encoded)
     repeats = _has_repeats(profile, layout, roles)
-    return Plan(layout, roles, repeats, encoded, tuple(doubtful.values()))
+    varies = layout != PROMPTS and _has_samples(profile, layout, roles)
+    return Plan(
+        layout,
+        roles,
+        repeats and varies,
+        (repeats or layout == PROMPTS) and not varies,
+        encoded,
+        tuple(doubtful.values()),
+        unclear,
+    )
 
 
 def _is_doubtful(role: str, column: Column) -> bool:
     """Whether people should be asked before they read the cells of a column in this role."""
     if role.startswith("text"):
         return column.is_doubtful
-    return role in ("source", "reference") and column.is_code
+    return role in ("source", "reference") and (column.is_code or column.is_id)
 
 
-def _check_choice(profile: Profile, layout: str | None, columns: Mapping[str, str]) -> None:
+def _check_choice(
+    profile: Profile, layout: str | None, columns: Mapping[str, str], left_out: set[str]
+) -> None:
     if layout not in {None, *LAYOUTS}:
         raise DomainError(
-            "unknown_layout", f"The layout must be wide or long, not {layout!r}.", status=400
+            "unknown_layout",
+            f"The layout must be wide, long or prompts, not {layout!r}.",
+            status=400,
         )
+    both = next((name for name in columns.values() if name in left_out), None)
+    if both is not None:
+        sentence = f"The column {both!r} is to be used and to be left out. Choose one of both."
+        raise DomainError("column_left_out", sentence, status=400)
+    columns = {**columns, **{f"{TEXT_OF}{name}": name for name in left_out}}
     for role, column in columns.items():
         if role not in ROLES and not (role.startswith(TEXT_OF) and role != TEXT_OF):
             names = ", ".join([*ROLES, "text:SYSTEM"])
@@ -114,6 +149,26 @@ def _has_repeats(profile: Profile, layout: str, columns: Mapping[str, str]) -> b
     return "text_a" not in columns and rows_per_instance >= 1.5
 
 
+def _has_samples(profile: Profile, layout: str, columns: Mapping[str, str]) -> bool:
+    """Whether the texts of an instance and system differ between rows."""
+    key = columns.get("instance") or columns.get("source")
+    if key is None or "sample" in columns:
+        return True
+    texts = [name for role, name in columns.items() if role.startswith("text")]
+    names = [key, columns["system"]] if layout == LONG and "system" in columns else [key]
+    return any(_per_key(profile, names, text) > 1.05 for text in texts)
+
+
+def _per_key(profile: Profile, keys: Sequence[str], column: str) -> float:
+    """Return the number of different values of a column in the rows of one key, on average."""
+    values: dict[object, set[object]] = defaultdict(set)
+    for row in profile.head:
+        key = tuple(row.get(name) for name in keys)
+        if not {None, "None", ""} & set(key):
+            values[key].add(row.get(column))
+    return sum(map(len, values.values())) / len(values) if values else 0.0
+
+
 class _Guess:
     """One guess: ``roles`` are taken in the order in which they can be told apart."""
 
@@ -130,13 +185,56 @@ class _Guess:
     def columns(self, layout: str) -> dict[str, str]:
         if layout == LONG:
             return self._long()
+        if layout == PROMPTS:
+            return self._prompts()
         pair = self._pair() if not any(r.startswith(TEXT_OF) for r in self.chosen) else None
         return self._wide() if pair is None else self._pairs(pair)
+
+    def left_answers(self, used: Iterable[str]) -> list[str]:
+        """Return the columns that are named as texts of systems, but whose cells are none."""
+        others = [c for c in self.profile.columns.values() if c.filled and c.name not in used]
+        others = [c for c in others if says_answer(c.name) and not c.name.startswith(ANSWERS)]
+        odd = ("reference", "vote", "fact", "remark", "instance", "system", "person")
+        return [c.name for c in others if not any(says(c.name, role) for role in odd)]
+
+    def unclear(self, layout: str, roles: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the columns of a guess for which neither their names nor their cells speak."""
+        if layout == LONG:
+            return self._unclear_long(roles)
+        guessed = [
+            self.profile[name]
+            for role, name in roles.items()
+            if role.startswith(TEXT_OF) and role not in self.chosen
+        ]
+        unnamed = [c for c in guessed if not self._is_named_text(c)]
+        if layout != WIDE or not unnamed:
+            return ()
+        source = self.profile[roles["source"]] if "source" in roles else None
+        lengths = [c.length for c in guessed]
+        is_even = max(lengths) <= MAX_LENGTH_RATIO * min(lengths)
+        named = source is not None and (_is_plain_source(source) or "source" in self.chosen)
+        if is_even and (named or (source is not None and _stands_out(source, guessed))):
+            return ()
+        return tuple(c.name for c in ([source] if source else []) + guessed)
+
+    def _unclear_long(self, roles: Mapping[str, str]) -> tuple[str, ...]:
+        if "text" in self.chosen or "text" not in roles:
+            return ()
+        text = self.profile[roles["text"]]
+        others = [c for c in self._texts() if not says(c.name, "remark") and c.is_prose]
+        others = [c for c in others if not says(c.name, "source") and not says(c.name, "reference")]
+        is_named = says_answer(text.name) or says(text.name, "text")
+        return () if is_named or not others else tuple(c.name for c in (text, *others))
+
+    def _is_named_text(self, column: Column) -> bool:
+        name = column.name
+        return says_answer(name) or says(name, "text") or self._has_other_side(column)
 
     # What a column can be.
 
     def _texts(self) -> list[Column]:
-        return [c for c in self.free if _may_be_text(c)]
+        shown = [c for c in self.free if c.name.startswith(SHOWN)]
+        return [c for c in shown or self.free if _may_be_text(c)]
 
     # Rows with a pair.
 
@@ -201,7 +299,7 @@ class _Guess:
         """Whether the column differs between the rows of each instance, as systems do."""
         return any(
             key is not column
-            and self._per_key(key, column) >= 1.5
+            and _per_key(self.profile, [key.name], column.name) >= 1.5
             and self._is_answered(key, column)
             for key in self.free
             if key.repeats >= 1.5
@@ -215,14 +313,6 @@ class _Guess:
         for row in rows:
             counts[row] += 1
         return bool(counts) and max(counts.values()) <= 2 * min(counts.values())
-
-    def _per_key(self, key: Column, column: Column) -> float:
-        """Return the number of different values of a column in the rows of one key, on average."""
-        values: dict[object, set[object]] = defaultdict(set)
-        for row in self.profile.head:
-            if row.get(key.name) not in (None, "None", ""):
-                values[row[key.name]].add(row.get(column.name))
-        return sum(map(len, values.values())) / len(values) if values else 0.0
 
     def _long(self) -> dict[str, str]:
         roles = dict(self.chosen)
@@ -256,7 +346,7 @@ class _Guess:
         named = self._named_source(texts)
         if named is not None:
             return named
-        same = [c for c in texts if key is not None and self._per_key(key, c) <= 1.05]
+        same = [c for c in texts if key and _per_key(self.profile, [key.name], c.name) <= 1.05]
         return max(
             same or [c for c in texts if c.repeats >= 1.5], key=lambda c: c.length, default=None
         )
@@ -273,7 +363,7 @@ class _Guess:
             for c in self.free
             if _may_be_id(c) and c.repeats >= 1.2 and not says(c.name, "sample")
         ]
-        ids = [c for c in ids if self._per_key(c, system) >= 1.2]
+        ids = [c for c in ids if _per_key(self.profile, [c.name], system.name) >= 1.2]
         named = [c for c in ids if says(c.name, "instance")]
         unnamed = [c for c in ids if not c.is_number and not says(c.name, "category")]
         return max(named or unnamed, key=lambda c: c.distinct, default=None)
@@ -304,6 +394,14 @@ class _Guess:
         self._add(roles, "instance", self._instance())
         return self._with_category(roles)
 
+    def _prompts(self) -> dict[str, str]:
+        roles = self._with_reference(dict(self.chosen))
+        texts = [c for c in self._texts() if not says(c.name, "remark")]
+        longest = max(texts, key=lambda c: c.length, default=None)
+        self._add(roles, "source", self._named_source(texts) or longest)
+        self._add(roles, "instance", self._instance())
+        return self._with_category(roles)
+
     # Roles of every layout.
 
     def _add(self, roles: dict[str, str], role: str, column: Column | None) -> None:
@@ -328,7 +426,8 @@ class _Guess:
 
     def _instance(self) -> Column | None:
         """Return the column with an id: by its name, or because its values are short and unique."""
-        ids = [c for c in self.free if _may_be_id(c)]
+        ids = [c for c in self.free if _may_be_id(c) and not says(c.name, "person")]
+        ids = [c for c in ids if c.distinct > 1 or self.profile.rows < MANY]
         named = [c for c in ids if says(c.name, "instance") and not says(c.name, "vote")]
         if named:
             return max(
@@ -351,6 +450,11 @@ class _Guess:
         named = [c for c in short if says(c.name, "category")]
         few = [c for c in short if 2 <= c.distinct <= 50 and c.repeats >= 2 and not _is_vote(c)]
         few = [c for c in few if not says(c.name, "instance") and not says(c.name, "system")]
+        key = roles.get("instance") or roles.get("source")
+        named, few = (
+            [c for c in kept if key is None or _per_key(self.profile, [key], c.name) <= 1.05]
+            for kept in (named, few)
+        )
         self._add(roles, "category", next(iter(named or few), None))
         return roles
 
@@ -450,10 +554,15 @@ def _wide_source(texts: list[Column]) -> Column | None:
 
 def _standing_out(texts: list[Column]) -> Column:
     """Return the text that is much longer than the others, asks questions, or comes first."""
-    by_length = sorted(texts, key=lambda c: c.length)
-    if len(texts) > 1 and by_length[-1].length > 2.5 * by_length[-2].length:
-        return by_length[-1]
-    return next((c for c in texts if c.share(c.questions) > 0.5), texts[0])
+    alone = (c for c in texts if _stands_out(c, [other for other in texts if other is not c]))
+    return next(alone, texts[0])
+
+
+def _stands_out(column: Column, others: list[Column]) -> bool:
+    """Whether the cells alone are much longer than those of other columns, or alone are questions."""
+    is_long = all(column.length > 2.5 * c.length for c in others)
+    asks = [c.share(c.questions) > 0.5 for c in (column, *others)]
+    return bool(others) and (is_long or (asks[0] and not any(asks[1:])))
 
 
 def _wide_systems(texts: list[Column]) -> list[Column]:

@@ -1,22 +1,32 @@
 """The whole reading of a table: profile, plan, counts and problems."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Self
 
-from tiebreak.formats.errors import FormatError
+from tiebreak.formats.errors import FormatError, ProblemKind
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.extraction import Extracted, Extraction
 from tiebreak.formats.tables.names import says, says_answer
 from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems
-from tiebreak.formats.tables.profiles import Profile, is_number, profile_of
+from tiebreak.formats.tables.profiles import Column, Profile, is_number, profile_of
 from tiebreak.formats.tables.reading import Table
-from tiebreak.formats.tables.roles import LONG, PAIR_ROLES, Plan, plan_for
+from tiebreak.formats.tables.roles import LONG, PAIR_ROLES, PROMPTS, Plan, plan_for
 
 MAX_SYSTEMS = 1000
 NOTHING_TO_READ = (
-    "The table has no column with texts of systems. Choose the columns that hold the texts."
+    "The table has no column with texts of systems. Choose the columns that hold the texts, or the"
+    " layout prompts and a source, if the texts are to be generated."
+)
+NO_SOURCE = "Choose the column that holds the sources: texts are to be generated from them."
+UNCLEAR = (
+    "Neither the names nor the cells of these columns say which is the source, and which are the texts"
+    " of systems: {}. Choose what each column is, or leave it out."
+)
+SAME_TEXTS = (
+    "These columns have the same texts in every row, so there is nothing to compare: {}. Leave all but"
+    " one of them out."
 )
 NO_SYSTEM = "Choose the column that holds the names of the systems, or one column for each system."
 NO_INSTANCE = (
@@ -50,6 +60,25 @@ class TableSummary:
     n_problems: int
     is_usable: bool
     notes: tuple[str, ...] = ()
+    kinds: tuple[ProblemKind[TableProblem], ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    sheet: str = ""
+    sheets: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was read, in one sentence."""
+        if self.plan is None:
+            return "The file could not be read as a table."
+        if not self.instances:
+            return "No texts were read."
+        counted = _counted(self.instances, "instance")
+        if self.plan.layout == PROMPTS:
+            prompts = _counted(self.instances, "prompt")
+            verb = "This is" if self.instances == 1 else "These are"
+            return f"{verb} {prompts} without texts of systems."
+        systems, texts = _counted(len(self.systems), "system"), _counted(self.generations, "text")
+        return f"{counted} × {systems}: {texts}, from {_counted(self.rows, 'row')}."
 
     @classmethod
     def of_refusal(cls, error: FormatError) -> Self:
@@ -58,7 +87,8 @@ class TableSummary:
             TableProblem(None, None, p.code, f"The file {p.reason.rstrip('.')}.")
             for p in error.problems
         )
-        return cls(None, 0, 0, (), 0, problems, error.total, is_usable=False)
+        kinds = tuple(map(ProblemKind, problems, [1] * len(problems)))
+        return cls(None, 0, 0, (), 0, problems, error.total, is_usable=False, kinds=kinds)
 
     def as_json(self) -> dict[str, object]:
         """Return the summary as `import_table --json` prints it."""
@@ -73,7 +103,21 @@ class TableSummary:
                 for p in self.problems
             ],
             "n_problems": self.n_problems,
+            "problem_kinds": [
+                {
+                    "column": kind.first.column,
+                    "code": kind.first.code,
+                    "reason": kind.first.reason,
+                    "count": kind.count,
+                    "first_rows": kind.lines,
+                }
+                for kind in self.kinds
+            ],
             "rows": self.rows,
+            "left_out": dict(self.left_out),
+            "sheet": self.sheet,
+            "sheets": list(self.sheets),
+            "sentence": self.sentence,
             "notes": list(self.notes),
         }
 
@@ -93,13 +137,20 @@ class TableReading:
         layout: str | None = None,
         columns: Mapping[str, str] | None = None,
         is_complete: bool = False,
+        leave_out: Iterable[str] = (),
         max_rows: int | None = None,
     ) -> None:
         self.table, self.max_rows = table, max_rows
         problems = TableProblems()
         self.profile = self._profile(problems)
-        self.plan = plan_for(self.profile, layout=layout, columns=columns, is_complete=is_complete)
-        _check_plan(self.plan, self.profile, problems)
+        self.plan = plan_for(
+            self.profile,
+            layout=layout,
+            columns=columns,
+            is_complete=is_complete,
+            leave_out=leave_out,
+        )
+        _check_plan(self.plan, self.profile, problems, set((columns or {}).values()))
         # Rows with problems are named again when they are read for their contents.
         self.problems = problems if problems.is_fatal else TableProblems()
         self.extraction = Extraction(self.plan, self.problems)
@@ -117,8 +168,13 @@ class TableReading:
             return
         _check_empty_systems(self.plan, self.profile, self.problems)
         yield from self.extraction.run(islice(self.table.rows(self.problems), self.max_rows))
-        if not self.extraction.generations and not self.problems.total:
+        if not self._n_read and not self.problems.total:
             self.problems.stop(None, "nothing_to_read", NOTHING_TO_READ)
+
+    @property
+    def _n_read(self) -> int:
+        is_prompts = self.plan.layout == PROMPTS
+        return len(self.extraction.instances) if is_prompts else self.extraction.generations
 
     def summary(self) -> TableSummary:
         """Return what the rows contain that were read so far."""
@@ -132,14 +188,18 @@ class TableReading:
             self.extraction.generations,
             tuple(self.problems.items),
             self.problems.total,
-            bool(self.extraction.generations) and not self.problems.is_fatal,
-            (*self.table.notes, *self.problems.notes, *self._left_out()),
+            bool(self._n_read) and not self.problems.is_fatal,
+            (*self.table.notes, *self.problems.all_notes(), *self._left_out()),
+            tuple(self.problems.kinds),
+            {reason: n for reason, n in self.problems.left_out.items() if n},
+            self.problems.sheet,
+            tuple(self.problems.sheets),
         )
 
     def _left_out(self) -> Iterator[str]:
         """Name the columns that nobody will see, because no role was guessed or chosen for them."""
         used = {*self.plan.columns.values()}
-        names = [name for name, c in self.profile.columns.items() if c.filled and name not in used]
+        names = [name for name in self.profile.columns if name not in used]
         if names:
             yield f"Columns that are left out: {', '.join(names)}."
 
@@ -150,7 +210,7 @@ def extracted_rows(table: Table, plan: Plan) -> Iterator[Extracted]:
     yield from Extraction(plan, problems).run(table.rows(problems))
 
 
-def _check_plan(plan: Plan, profile: Profile, problems: TableProblems) -> None:
+def _check_plan(plan: Plan, profile: Profile, problems: TableProblems, chosen: set[str]) -> None:
     """Name the roles that are missing, unless the table could not be read at all."""
     columns = plan.columns
     if problems.is_fatal or not profile.rows:
@@ -159,9 +219,17 @@ def _check_plan(plan: Plan, profile: Profile, problems: TableProblems) -> None:
         problems.is_fatal = True
         return
     pair = [role for role in PAIR_ROLES if role in columns]
+    guessed = [name for name in plan.systems.values() if name not in chosen]
+    same = _same_columns([profile[name] for name in guessed])
     if plan.doubtful:
         names = ", ".join(plan.doubtful)
         problems.stop(None, "doubtful_text", DOUBTFUL.format(names))
+    elif plan.unclear:
+        problems.stop(None, "unclear_columns", UNCLEAR.format(", ".join(plan.unclear)))
+    elif same:
+        problems.stop(None, "same_texts", SAME_TEXTS.format(", ".join(same)))
+    elif plan.layout == PROMPTS and "source" not in columns:
+        problems.stop(None, "no_source", NO_SOURCE)
     elif pair and len(pair) < len(PAIR_ROLES):
         problems.stop(None, "half_a_pair", HALF_A_PAIR)
     elif plan.layout == LONG and "text" not in columns:
@@ -170,11 +238,23 @@ def _check_plan(plan: Plan, profile: Profile, problems: TableProblems) -> None:
         problems.stop(None, "no_system", NO_SYSTEM)
     elif plan.layout == LONG and not {"instance", "source"} & columns.keys():
         problems.stop(None, "no_instance", NO_INSTANCE)
-    elif plan.layout != LONG and not pair and not plan.systems:
+    elif plan.layout not in (LONG, PROMPTS) and not pair and not plan.systems:
         problems.stop(None, "no_text", NOTHING_TO_READ)
     elif len(plan.systems) > MAX_SYSTEMS:
         problems.stop(None, "too_many_systems", f"A study has at most {MAX_SYSTEMS:,} systems.")
     _check_second_header(plan, profile, problems)
+
+
+def _same_columns(systems: list[Column]) -> list[str]:
+    """Return the names of several columns that have the same cells in all rows, if there are."""
+    by_content: dict[tuple[int, int], list[str]] = {}
+    for column in systems:
+        by_content.setdefault((column.filled, column.content), []).append(column.name)
+    return next((names for names in by_content.values() if len(names) > 1), [])
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _check_empty_systems(plan: Plan, profile: Profile, problems: TableProblems) -> None:

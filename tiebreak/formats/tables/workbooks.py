@@ -1,4 +1,4 @@
-"""Rows of XLSX workbooks: of the first sheet that is not empty."""
+"""Rows of XLSX workbooks: of one sheet, by default the first that is not empty."""
 
 import zipfile
 from collections.abc import Iterator
@@ -22,6 +22,7 @@ from tiebreak.formats.tables.problems import TableProblems
 # The texts of a workbook have to fit into memory, unlike a CSV file's.
 MAX_UNPACKED = 200_000_000
 MAX_WIDTH = 16_384
+MAX_NAMED = 300
 XML = {".xml", ".rels"}
 ERRORS = {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"}
 
@@ -38,7 +39,10 @@ def is_workbook(path: Path) -> bool:
 def read_workbook(
     path: Path, problems: TableProblems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of the first sheet that is not empty, with the values that formulas had."""
+    """Yield the rows of ``problems.sheet``, or else of the first sheet that is not empty.
+
+    Formulas have the values that are stored with them.
+    """
     openpyxl = optional.load("openpyxl")
     try:
         facts = _Facts.of(path, limits)
@@ -94,9 +98,24 @@ class _Sheet:
 
     def __init__(self, values: Any, formulas: Any, facts: _Facts, problems: TableProblems) -> None:
         self.facts, self.problems = facts, problems
-        names = [sheet.title for sheet in values.worksheets if sheet.sheet_state == "visible"]
-        self.name = next((name for name in names if _has_rows(values[name])), None)
         self.values, self.formulas = values, formulas
+        problems.sheets = [sheet.title for sheet in values.worksheets]
+        self.name = self._chosen(problems.sheet) if problems.sheet else self._first()
+        problems.sheet = self.name or ""
+        others = [name for name in problems.sheets if name != self.name]
+        if self.name and others:
+            problems.notes.append(_others_note(self.name, others))
+
+    def _chosen(self, name: str) -> str:
+        if name not in self.problems.sheets:
+            names = ", ".join(self.problems.sheets)[:MAX_NAMED]
+            reason = f"The workbook has no sheet “{name}”. Its sheets are: {names}."
+            raise InvalidInput("unknown_sheet", reason)
+        return name
+
+    def _first(self) -> str | None:
+        sheets = (s for s in self.values.worksheets if s.sheet_state == "visible")
+        return next((sheet.title for sheet in sheets if _has_rows(sheet)), None)
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         if self.name is None:
@@ -107,8 +126,12 @@ class _Sheet:
             book[self.name].reset_dimensions()  # as many cells as a row has, not as the file says
         self._name_merged(sheet)
         header: list[str] = []
+        empty = 0
         for number, (cells, formulas) in self.problems.numbered(self._pairs(sheet)):
             present = [cell for cell in cells if cell not in (None, "")]
+            # Workbooks have empty rows below the last, which nobody has written.
+            self.problems.left_out["empty_rows"] += empty if present else 0
+            empty = 0 if present else empty + 1
             if not header and present:
                 if len(cells) > MAX_WIDTH:
                     sentence = f"The sheet has {len(cells):,} columns."
@@ -162,6 +185,12 @@ class _Sheet:
                 continue
             is_usable = False
         return is_usable
+
+
+def _others_note(name: str, others: list[str]) -> str:
+    names = ", ".join(others)
+    names = names if len(names) <= MAX_NAMED else f"{names[:MAX_NAMED]}…"
+    return f"The sheet “{name}” was read. Sheets that were not read: {len(others)} ({names})."
 
 
 def _has_rows(sheet: Any) -> bool:

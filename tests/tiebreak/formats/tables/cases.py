@@ -82,6 +82,7 @@ def case(name: str, rows: list[Row], layout: str, columns: Row, counts: tuple[in
     CASES[name] = Case(content, layout, columns, *counts)
 
 
+QUESTIONS = [f"{i} hi " + words(5) for i in range(N)]
 case(
     "question.csv",
     [
@@ -155,11 +156,11 @@ case(
             "winner": RNG.choice(["model_a", "tie"]),
             "judge": "arena_user_1",
             "conversation_a": [
-                {"role": "user", "content": f"{i} hi " + words(5)},
+                {"role": "user", "content": QUESTIONS[i]},
                 {"role": "assistant", "content": words(20)},
             ],
             "conversation_b": [
-                {"role": "user", "content": words(5)},
+                {"role": "user", "content": QUESTIONS[i]},
                 {"role": "assistant", "content": words(20)},
             ],
             "turn": 1,

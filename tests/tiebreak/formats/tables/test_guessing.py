@@ -185,7 +185,7 @@ def test_a_sample_that_is_true_or_false_is_no_number(tmp_path):
 
 
 def test_words_above_columns_of_numbers_are_a_second_header(tmp_path):
-    path = listed(tmp_path, gpt=TEXTS, t5=TEXTS, minutes=["How long?", 3, 4], id=["Item", 1, 2])
+    path = listed(tmp_path, gpt=TEXTS, t5=TEXTS[::-1], minutes=["How long?", 3, 4], id=["Item", 1, 2])
     assert [(p.row, p.code) for p in summary_of(path).problems] == [(2, "two_headers")]
 
 
