@@ -302,6 +302,7 @@ def convert(options: Namespace) -> Outcome:
         "left_out": dict(converted.left_out),
         "scales": scales,
     }
+    counts["about"] = converted.about
     sentence = (
         f"Wrote {counts['out']}. Ratings: {counts['ratings']}, instances: {counts['instances']},"
         f" generations: {counts['generations']}. Scales:"

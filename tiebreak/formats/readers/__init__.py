@@ -1,26 +1,37 @@
 """Readers of published datasets and crowd-platform exports.
 
 To add a reader, write a module with a function that takes paths and systems and returns
-`Converted`, and list the function in `READERS`.
+`Converted`, and one that knows its files by their beginning, and list both in `READERS`.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tiebreak.formats import FormatError
-from tiebreak.formats.readers.alpacaeval import read_alpacaeval
-from tiebreak.formats.readers.alttest import read_alttest
+from tiebreak.formats.readers import (
+    alpacaeval,
+    alttest,
+    appraise,
+    argilla,
+    googleforms,
+    labelstudio,
+    limesurvey,
+    llmbar,
+    lmarena,
+    mtbench,
+    mturk,
+    pandalm,
+    potato,
+    prolific,
+    qualtrics,
+    summeval,
+    wmt,
+)
 from tiebreak.formats.readers.converted import Converted
-from tiebreak.formats.readers.labelstudio import read_labelstudio
-from tiebreak.formats.readers.llmbar import read_llmbar
-from tiebreak.formats.readers.lmarena import read_lmarena
-from tiebreak.formats.readers.mtbench import read_mtbench
-from tiebreak.formats.readers.mturk import read_mturk
-from tiebreak.formats.readers.pandalm import read_pandalm
-from tiebreak.formats.readers.summeval import read_summeval
+from tiebreak.formats.readers.recognition import Reader, head_of
 from tiebreak.formats.readers.verdicts import Verdict, named, pandalm_verdicts, verdicts_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.problems import BadCell
@@ -36,18 +47,24 @@ _LAYOUT_ERRORS = (
     csv.Error,
 )
 
-Reader = Callable[[Sequence[Path], tuple[str, str] | None], Converted]
-
 READERS: dict[str, Reader] = {
-    "alpacaeval": read_alpacaeval,
-    "alttest": read_alttest,
-    "labelstudio": read_labelstudio,
-    "llmbar": read_llmbar,
-    "lmarena": read_lmarena,
-    "mtbench": read_mtbench,
-    "mturk": read_mturk,
-    "pandalm": read_pandalm,
-    "summeval": read_summeval,
+    "alpacaeval": alpacaeval.READER,
+    "alttest": alttest.READER,
+    "appraise": appraise.READER,
+    "argilla": argilla.READER,
+    "googleforms": googleforms.READER,
+    "labelstudio": labelstudio.READER,
+    "limesurvey": limesurvey.READER,
+    "llmbar": llmbar.READER,
+    "lmarena": lmarena.READER,
+    "mtbench": mtbench.READER,
+    "mturk": mturk.READER,
+    "pandalm": pandalm.READER,
+    "potato": potato.READER,
+    "prolific": prolific.READER,
+    "qualtrics": qualtrics.READER,
+    "summeval": summeval.READER,
+    "wmt": wmt.READER,
 }
 
 # Formats of verdicts that can be added to a study.
@@ -68,8 +85,10 @@ __all__ = [
 
 
 def recognised(path: Path) -> str:
-    """Return the name of the reader whose own headers a file has, or ""."""
-    return ""
+    """Return the name of the reader that alone knows a file by its beginning, or ""."""
+    head = head_of(path)
+    names = [name for name, reader in READERS.items() if reader.knows(head)]
+    return names[0] if len(names) == 1 else ""
 
 
 def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:

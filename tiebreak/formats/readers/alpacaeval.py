@@ -20,6 +20,7 @@ from tiebreak.formats.readers.pairs import (
     table_rows,
     text_of,
 )
+from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
 
 PREFERENCE = CriterionSpec(
@@ -119,3 +120,12 @@ def _vote_of(value: object) -> int | None:
     if not 1 <= number <= 2:
         return None
     return LEFT if number < 1.5 else RIGHT
+
+
+def _knows(head: Head) -> bool:
+    return head.has("instruction", "output_1", "output_2") or head.has(
+        "instruction", "output", "generator"
+    )
+
+
+READER = Reader(read_alpacaeval, _knows)

@@ -8,6 +8,7 @@ from typing import Any
 from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, files_of, load_json
+from tiebreak.formats.readers.recognition import Reader
 from tiebreak.formats.rows import Row
 from tiebreak.scales import infer_scale
 
@@ -73,3 +74,7 @@ def _object(value: Any, path: Path) -> dict[str, Any]:
         reason = "must have an object of instances for each rater, with a label for each instance"
         raise FormatError.of(path.name, None, "not_an_object", reason)
     return value
+
+
+# Any object of objects has this layout.
+READER = Reader(read_alttest)

@@ -1,16 +1,36 @@
-"""Label Studio's JSON export of a project with its tags Pairwise or Choices."""
+"""Label Studio's exports JSON, JSON-MIN, CSV and TSV: comparisons of two texts, or labels of one."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from tiebreak.formats import FormatError, InstanceRow
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list, text_cell
-from tiebreak.formats.readers.pairs import LEFT, RIGHT, TIE, Comparisons, Side, text_of
+from tiebreak.formats.cells import parse_json
+from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.converted import (
+    Converted,
+    cell,
+    files_of,
+    labels_of,
+    load_list,
+    text_cell,
+)
+from tiebreak.formats.readers.pairs import (
+    LEFT,
+    RIGHT,
+    TIE,
+    Comparisons,
+    Side,
+    required,
+    table_rows,
+    text_of,
+)
+from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import Plan, plan_for
 from tiebreak.formats.tables.nesting import flattened
@@ -24,113 +44,249 @@ TIES = {"tie", "tied", "draw", "equal", "equally", "same", "both", "neither"}
 # Words that turn what is said around, and those that may follow the side that is better.
 NEGATIVE = {"worse", "worst", "bad", "not", "less"}
 AFTER = {"is", "was", "much", "slightly", "better", "wins", "won"}
+# Where the value of each kind of control is.
+KEYS = {
+    "choices": "choices",
+    "pairwise": "selected",
+    "rating": "rating",
+    "number": "number",
+    "textarea": "text",
+    "taxonomy": "taxonomy",
+}
+LABELS = ("choices", "rating", "number")
+# Columns of JSON-MIN and CSV beside the data and the answers.
+ABOUT = ("annotation_id", "created_at", "updated_at", "lead_time", "agreement", "history")
+
+
+@dataclass
+class _Annotation:
+    """What one annotator answered in each control: its kind and its value."""
+
+    rater: str
+    seconds: Any
+    answers: dict[str, tuple[str, Any]] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> Row:
+        texts = [value for kind, value in self.answers.values() if kind == "textarea"]
+        facts: Row = {"reason": " ".join(texts)} if texts else {}
+        if isinstance(self.seconds, int | float) and 0 <= self.seconds < 10**6:
+            facts["duration_ms"] = round(self.seconds * 1000)
+        return facts
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What was chosen in each control Pairwise or Choices, or the kind of another control."""
+        return {
+            name: " + ".join(value) if kind in ("choices", "pairwise") else f"({kind})"
+            for name, (kind, value) in self.answers.items()
+            if kind != "textarea"
+        }
+
+
+@dataclass
+class _Task:
+    path: Path
+    line: int
+    id: str
+    data: Row
+    annotations: list[_Annotation]
 
 
 def read_labelstudio(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read tasks with `data` and `annotations`.
+    """Read tasks with `data` and `annotations`, or rows with an annotation each.
 
-    In the tag Pairwise the first of two texts was shown on the left; with Choices nobody knows. Each
-    control whose answers are all votes becomes a criterion. Which fields of `data` hold the texts, the systems' names, the source and the category is
-    guessed as for plain tables. ``systems`` names the systems where the data does not.
+    Tasks with two texts are comparisons. In the tag Pairwise the first of two texts was shown on the
+    left; with Choices nobody knows. Each control whose answers are all votes becomes a criterion.
+    Which fields of `data` hold the texts, the systems' names, the source and the category is guessed
+    as for plain tables. ``systems`` names the systems where the data does not. In other tasks each
+    control Choices, Rating or Number is a criterion. A TextArea is the reason of an annotation.
     """
+    lost = Counter[str]()
+    tasks = [task for path in files_of(paths, "*.json") for task in _tasks(path, lost)]
+    given = [annotation for task in tasks for annotation in task.annotations]
+    plan = plan_for(profile_of(enumerate((task.data for task in tasks), start=1)))
+    is_pair = "text_a" in plan.columns or len(plan.systems) == 2
+    has_labels = any(kind in LABELS for one in given for kind, _ in one.answers.values())
+    read = _comparisons(tasks, plan, systems) if is_pair or not has_labels else _labels(tasks)
+    about = f"This is an export of Label Studio: {counted(len(tasks), 'task')}"
+    about = f"{about}, {counted(len(given), 'annotation')}. {read.about}".strip()
+    return replace(read, left_out=Counter(read.left_out) + lost, about=about)
+
+
+def _tasks(path: Path, lost: Counter[str]) -> list[_Task]:
+    is_json = path.suffix == ".json"
+    rows = load_list(path) if is_json else [row for _, _, row in table_rows([path])]
+    if any("annotation_id" in row for row in rows):
+        return _of_rows(rows, path)
+    tasks = []
+    for line, row in enumerate(rows, start=1):
+        data = cell(row, "data", path, line)
+        if not isinstance(data, dict):
+            raise FormatError.of(path.name, line, "not_an_object", "data is not an object")
+        annotations = row.get("annotations") or ()
+        used = [_annotation(one) for one in annotations if not one.get("was_cancelled")]
+        lost["cancelled annotations"] += len(annotations) - len(used)
+        lost["predictions of machines"] += len(row.get("predictions") or ())
+        tasks.append(_Task(path, line, str(row.get("id", line)), flattened(data), used))
+    return tasks
+
+
+def _annotation(row: Row) -> _Annotation:
+    person = row.get("completed_by")
+    # The id only: an object also has the e-mail address.
+    name = person.get("id") if isinstance(person, dict) else person
+    annotation = _Annotation(f"annotator {name}", row.get("lead_time"))
+    for result in row.get("result") or ():
+        kind, value = str(result.get("type")), result.get("value") or {}
+        name = str(result.get("from_name") or kind)
+        _put(annotation.answers, name, kind, value.get(KEYS.get(kind, "")))
+    return annotation
+
+
+def _put(answers: dict[str, tuple[str, Any]], name: str, kind: str, value: Any) -> None:
+    """Add one result of a control, which may have several."""
+    if kind in ("choices", "pairwise", "textarea"):
+        values = tuple(map(str, value if isinstance(value, list) else [value]))
+        value = " ".join(values) if kind == "textarea" else values
+        if name in answers and answers[name][0] == kind:
+            before = answers[name][1]
+            value = f"{before} {value}" if kind == "textarea" else before + value
+    answers[name] = (kind, value)
+
+
+def _of_rows(rows: Sequence[Row], path: Path) -> list[_Task]:
+    """Return the tasks of JSON-MIN and CSV, which have a row for each annotation."""
+    controls = _control_columns(rows, path)
+    addresses: dict[str, str] = {}
+    tasks: dict[str, _Task] = {}
+    for line, row in enumerate(rows, start=1):
+        data = {k: v for k, v in row.items() if k not in {*controls, *ABOUT, "annotator", "id"}}
+        key = str(row.get("id", data))
+        person = required(row, path, line, "annotator")
+        if "@" in person:  # an address names nobody here
+            person = addresses.setdefault(person, f"e{len(addresses) + 1}")
+        seconds = row.get("lead_time")
+        seconds = float(seconds) if isinstance(seconds, str) and seconds else seconds
+        annotation = _Annotation(f"annotator {person}", seconds)
+        for name, kind in controls.items():
+            for item in _items(row.get(name)):
+                known = [k for k, v in KEYS.items() if isinstance(item, dict) and v in item]
+                value = item[KEYS[known[0]]] if known else item
+                _put(annotation.answers, name, known[0] if known else kind, value)
+        task = tasks.setdefault(key, _Task(path, line, str(row.get("id", line)), data, []))
+        task.annotations.append(annotation)
+    return list(tasks.values())
+
+
+def _items(value: Any) -> list[Any]:
+    """Return the results in a cell: several, one, or none."""
+    if isinstance(value, str) and value.startswith(("[{", "{")):
+        value = parse_json(value.encode())
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _control_columns(rows: Sequence[Row], path: Path) -> dict[str, str]:
+    """Return the columns that hold answers, with the kind of what is a bare text in them.
+
+    JSON-MIN has them between the id and the annotator. In CSV the columns are sorted, so a bare text
+    is an answer only if it differs within a task.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if path.suffix == ".json" and "id" in names:
+        between = (
+            list(row)[list(row).index("id") + 1 : list(row).index("annotator")] for row in rows
+        )
+        found = list(dict.fromkeys(chain(*between)))
+    else:
+        found = [name for name in names if name not in {*ABOUT, "annotator", "id"}]
+        found = [name for name in found if _is_control(rows, name)]
+    if not found:
+        reason = (
+            "does not tell its answers from its data, because no answer differs between the"
+            " annotators of a task. Export the project as JSON"
+        )
+        raise FormatError.of(path.name, None, "answers_unknown", reason)
+    texts = {name: [row[name] for row in rows if isinstance(row.get(name), str)] for name in found}
+    notes = {name: labels_of(values, name).note for name, values in texts.items()}
+    return {name: "textarea" if "free" in note else "choices" for name, note in notes.items()}
+
+
+def _is_control(rows: Sequence[Row], name: str) -> bool:
+    values: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        value = row.get(name)
+        items = _items(value)
+        if items and isinstance(items[0], dict) and {*items[0]} & {*KEYS.values()}:
+            return True
+        values[str(row.get("id"))].add(str(value))
+    return any(len(given) > 1 for given in values.values())
+
+
+def _labels(tasks: Sequence[_Task]) -> Converted:
+    """Return the labels of tasks with one text, or none."""
+    answers = Answers("Imported from Label Studio", tasks[0].path.name)
+    for task in tasks:
+        texts = [v for v in task.data.values() if isinstance(v, str) and " " in v]
+        unit = answers.item(task.id, "\n\n".join(texts))
+        for annotation in task.annotations:
+            facts = {"unit": unit, "instance": unit, "rater": annotation.rater, **annotation.facts}
+            for name, (kind, value) in annotation.answers.items():
+                if kind in LABELS:
+                    answers.add(name, value, **facts)
+                elif kind == "taxonomy":
+                    what = f"answers of {name}, a taxonomy, whose branches are no scale"
+                    answers.left_out[what] += 1
+                elif kind != "textarea":
+                    answers.left_out[f"answers of {name} ({kind})"] += 1
+    return answers.converted("")
+
+
+def _comparisons(tasks: Sequence[_Task], plan: Plan, systems: tuple[str, str] | None) -> Converted:
+    """Return the votes on tasks with two texts."""
     study = Comparisons("Label Studio comparisons", PREFERENCE)
-    lost, criteria = Counter[str](), dict[str, CriterionSpec]()
-    for path in files_of(paths, "*.json"):
-        tasks = load_list(path)
-        data = [_data(task, path, line) for line, task in enumerate(tasks, start=1)]
-        given = [_answers(annotation) for annotation in _annotations(tasks)]
-        controls = _controls(given, path)
-        criteria |= {name: replace(PREFERENCE, name=name) for name in controls.values()}
-        lost += _unused(tasks, given, controls)
-        plan = plan_for(profile_of(enumerate(data, start=1)))
-        for line, (task, row) in enumerate(zip(tasks, data, strict=True), start=1):
-            _add(study, task, row, _Task(plan, path, line, systems), controls)
+    given = [annotation.words for task in tasks for annotation in task.annotations]
+    controls = _controls(given, tasks[0].path)
+    for task in tasks:
+        columns = plan.columns
+        instance = text_of(task.data, columns.get("instance", "")) or task.id
+        source, category = (text_of(task.data, columns.get(r, "")) for r in ("source", "category"))
+        study.instances.setdefault(instance, InstanceRow(instance, source, category=category))
+        left, right = _sides(task, plan, systems)
+        for side in (left, right):
+            study.text(instance, side)
+        for one in task.annotations:
+            is_pairwise = any(kind == "pairwise" for kind, _ in one.answers.values())
+            facts = {"rater": one.rater, "kind": "human", **one.facts}
+            first = left.system if is_pairwise else ""
+            for name, words in one.words.items():
+                vote = _vote(words)
+                if name in controls and vote is not None:
+                    facts["criterion"] = controls[name]
+                    study.vote(instance, left, right, vote, first=first, **facts)
+    criteria = tuple(replace(PREFERENCE, name=name) for name in dict.fromkeys(controls.values()))
     converted = study.converted()
-    spec = replace(converted.spec, criteria=tuple(criteria.values()) or (PREFERENCE,))
-    return replace(converted, spec=spec, left_out=lost)
+    spec = replace(converted.spec, criteria=criteria or (PREFERENCE,))
+    return replace(converted, spec=spec, left_out=_unused(given, controls))
 
 
-class _Task:
-    """Where a task is, and what its fields mean."""
-
-    def __init__(self, plan: Plan, path: Path, line: int, systems: tuple[str, str] | None) -> None:
-        self.columns, self.path, self.line = plan.columns, path, line
-        named = list(plan.systems.items())
-        if "text_a" not in plan.columns and len(named) != 2:
-            reason = f"needs two texts in data, but {len(named)} were recognised"
-            raise FormatError.of(path.name, line, "not_a_pair", reason)
-        self.texts = named
-        self.systems = systems
-
-    def sides(self, row: Row) -> tuple[Side, Side]:
-        """Return the left and the right text of a task."""
-        if "text_a" in self.columns:
-            left, right = (
-                Side(self._cell(row, f"system_{s}"), self._cell(row, f"text_{s}")) for s in "ab"
-            )
-            return left, right
-        names = self.systems or tuple(name for name, _ in self.texts)
-        left, right = (
-            Side(name, text_cell(row, column, self.path, self.line))
-            for name, (_, column) in zip(names, self.texts, strict=True)
-        )
-        return left, right
-
-    def _cell(self, row: Row, role: str) -> str:
-        return text_cell(row, self.columns[role], self.path, self.line)
+def _sides(task: _Task, plan: Plan, systems: tuple[str, str] | None) -> tuple[Side, Side]:
+    """Return the left and the right text of a task."""
+    columns, named = plan.columns, list(plan.systems.items())
+    if "text_a" not in columns and len(named) != 2:
+        reason = f"needs two texts in data, but {len(named)} were recognised"
+        raise FormatError.of(task.path.name, task.line, "not_a_pair", reason)
+    if "text_a" in columns:
+        pairs = [(_cell(task, columns[f"system_{s}"]), columns[f"text_{s}"]) for s in "ab"]
+    else:
+        names = systems or tuple(name for name, _ in named)
+        pairs = [(name, column) for name, (_, column) in zip(names, named, strict=True)]
+    left, right = (Side(name, _cell(task, column)) for name, column in pairs)
+    return left, right
 
 
-def _data(task: Row, path: Path, line: int) -> Row:
-    data = cell(task, "data", path, line)
-    if not isinstance(data, dict):
-        raise FormatError.of(path.name, line, "not_an_object", "data is not an object")
-    return flattened(data)
-
-
-def _add(
-    study: Comparisons, task: Row, row: Row, fields: _Task, controls: Mapping[str, str]
-) -> None:
-    columns = fields.columns
-    instance = text_of(row, columns.get("instance", "")) or str(task.get("id", fields.line))
-    source, category = (text_of(row, columns.get(role, "")) for role in ("source", "category"))
-    study.instances.setdefault(instance, InstanceRow(instance, source, category=category))
-    left, right = fields.sides(row)
-    for side in (left, right):
-        study.text(instance, side)
-    for annotation in _annotations([task]):
-        seconds = annotation.get("lead_time")
-        person = annotation.get("completed_by")
-        # The id only: an object also has the e-mail address.
-        name = person.get("id") if isinstance(person, dict) else person
-        facts: Row = {"rater": f"annotator {name}", "kind": "human"}
-        if isinstance(seconds, int | float) and 0 <= seconds < 10**6:
-            facts["duration_ms"] = round(seconds * 1000)
-        is_pairwise = any(
-            result.get("type") == "pairwise" for result in annotation.get("result") or ()
-        )
-        first = left.system if is_pairwise else ""
-        for name, words in _answers(annotation).items():
-            vote = _vote(words)
-            if name in controls and vote is not None:
-                facts["criterion"] = controls[name]
-                study.vote(instance, left, right, vote, first=first, **facts)
-
-
-def _annotations(tasks: Sequence[Row]) -> list[Row]:
-    """Return the annotations that were not cancelled."""
-    annotations = (one for task in tasks for one in task.get("annotations") or ())
-    return [one for one in annotations if not one.get("was_cancelled")]
-
-
-def _answers(annotation: Row) -> dict[str, str]:
-    """Return what was chosen in each control Pairwise or Choices, or the type of another control."""
-    answers: dict[str, str] = {}
-    for result in annotation.get("result") or ():
-        value = result.get("value") or {}
-        chosen = value.get("choices") or [value.get("selected") or f"({result.get('type')})"]
-        name = str(result.get("from_name") or result.get("type"))
-        answers[name] = " + ".join(filter(None, [answers.get(name), *map(str, chosen)]))
-    return answers
+def _cell(task: _Task, column: str) -> str:
+    return text_cell(task.data, column, task.path, task.line)
 
 
 def _controls(given: list[dict[str, str]], path: Path) -> dict[str, str]:
@@ -149,15 +305,10 @@ def _controls(given: list[dict[str, str]], path: Path) -> dict[str, str]:
     return {name: PREFERENCE.name if is_one else name for name in names}
 
 
-def _unused(
-    tasks: Sequence[Row], given: list[dict[str, str]], controls: Mapping[str, str]
-) -> Counter[str]:
+def _unused(given: list[dict[str, str]], controls: Mapping[str, str]) -> Counter[str]:
     """Count what is not a vote, by its kind."""
     lost = Counter(f"answers of {name}" for one in given for name in one if name not in controls)
-    annotations = sum(len(task.get("annotations") or ()) for task in tasks)
-    lost["cancelled annotations"] = annotations - len(given)
     lost["annotations without a vote"] = sum(not one.keys() & controls.keys() for one in given)
-    lost["predictions of machines"] = sum(len(task.get("predictions") or ()) for task in tasks)
     return lost
 
 
@@ -171,3 +322,11 @@ def _vote(words: str) -> int | None:
     pairs = zip(tokens, [*tokens[1:], "better"], strict=True)
     token, after = next((pair for pair in pairs if pair[0] in SIDES), ("", ""))
     return SIDES[token] if after in AFTER else None
+
+
+def _knows(head: Head) -> bool:
+    is_tasks = head.has("annotations") and head.any_begins("data.")
+    return is_tasks or head.has("annotator", "annotation_id", "lead_time")
+
+
+READER = Reader(read_labelstudio, _knows)

@@ -8,6 +8,7 @@ from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list, text_cell
 from tiebreak.formats.readers.pairs import added_by_exports
+from tiebreak.formats.readers.recognition import Reader
 from tiebreak.formats.rows import Row
 
 PREFERENCE = CriterionSpec("preference", "preference", "Which output follows the instruction?")
@@ -163,3 +164,6 @@ def _label(value: str, path: Path, line: int) -> Row:
     if value == "":
         raise FormatError.of(path.name, line, "empty", "a verdict is empty")
     return {"label": None, "raw": value}
+
+
+READER = Reader(read_llmbar, lambda head: head.has("judge", "human_label", *ORDERS))

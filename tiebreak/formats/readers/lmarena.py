@@ -18,6 +18,7 @@ from tiebreak.formats.readers.pairs import (
     table_rows,
     text_of,
 )
+from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import decoded, is_conversation, question_of
 from tiebreak.scales import BAD
@@ -86,3 +87,13 @@ def _vote(row: Row, path: Path, line: int) -> int | str:
         reason = f"winner must be one of {', '.join(VOTES)}, not {winner!r}"[:200]
         raise FormatError.of(path.name, line, "unknown_value", reason)
     return VOTES[winner]
+
+
+def _knows(head: Head) -> bool:
+    """Whether votes have what only the arena notes; MT-Bench has the same columns otherwise."""
+    is_battle = head.has("model_a", "model_b", "winner", "conversation_a")
+    notes = {"language", "tstamp", "anony", "evaluation_session_id"}
+    return head.has("winner_model_a", "winner_tie") or (is_battle and bool(notes & {*head.columns}))
+
+
+READER = Reader(read_lmarena, _knows)

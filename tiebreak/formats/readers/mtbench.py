@@ -8,6 +8,7 @@ from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, rows_of, text_cell
 from tiebreak.formats.readers.pairs import added_by_exports, flag_later_votes
+from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
 
 PREFERENCE = CriterionSpec("preference", "preference:tie", "Which answer is better?")
@@ -149,3 +150,12 @@ def _question(row: Row, path: Path, line: int) -> tuple[str, str]:
 def _judge(row: Row, path: Path, line: int) -> str:
     judge: Any = cell(row, "judge", path, line)
     return str(judge[0]) if isinstance(judge, list) and judge else str(judge)
+
+
+def _knows(head: Head) -> bool:
+    is_vote = head.has("question_id", "model_a", "model_b", "turn", "winner")
+    of_arena = head.has("language") or head.has("tstamp")
+    return (is_vote and not of_arena) or head.has("question_id", "g1_winner", "g2_winner")
+
+
+READER = Reader(read_mtbench, _knows)

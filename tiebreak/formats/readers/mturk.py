@@ -1,6 +1,9 @@
-"""Batch results of Amazon Mechanical Turk in the layout of the SEPARABILITY study.
+"""Batch results of Amazon Mechanical Turk: any batch, and pairs in the layout of the SEPARABILITY study.
 
-Columns are numbered by pair k. `Input.model1_summaryk` is the text shown on the left, and
+In any batch an item is what the `Input.` columns have, and each `Answer.` column whose answers are
+labels is a criterion; `Answer.taskAnswers` has all answers as JSON.
+
+In batches of pairs, columns are numbered by pair k. `Input.model1_summaryk` is the text shown on the left, and
 `Input.idk` (1 or 2) says which system wrote it. `Answer.prefk` is −1 for left, 1 for right and 0
 for no preference. An instance is identified by all of its texts, and pair k is sample k of both
 systems. Worker ids are unique only within a file.
@@ -8,13 +11,19 @@ systems. Worker ids are unique only within a file.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.readers.converted import Converted, files_of, rows_of, text_cell
+from tiebreak.formats.cells import parse_json
+from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.converted import Converted, files_of, text_cell
+from tiebreak.formats.readers.pairs import table_rows
+from tiebreak.formats.readers.pairs import text_of as text_in
+from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
 
 REJECTED = "The assignment was rejected on Mechanical Turk."
@@ -34,31 +43,79 @@ class _Pair:
 
 
 def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read batch files with one pair of systems each: `systems`, or a guess from the file name."""
-    instances: list[InstanceRow] = []
-    generations: list[GenerationRow] = []
-    ratings: list[Row] = []
-    names: list[str] = []
-    lost: Counter[str] = Counter()
-    comparisons = workers = 1
-    for path in files_of(paths, "*.csv"):
-        pair = systems or _guess_systems(path)
-        names += [name for name in pair if name not in names]
-        batch = _Batch(path, pair)
-        for line, row in rows_of(path):
-            batch.add(line, row)
-        instances += batch.instances
-        generations += batch.generations
-        ratings += batch.ratings
-        lost += batch.left_out
-        comparisons, workers = max(comparisons, batch.size), max(workers, batch.raters_per_hit())
+    """Read batch files. Each file of pairs has one pair of systems: `systems`, or a guess from its name."""
+    rows = list(table_rows(files_of(paths, "*.csv")))
+    is_pairs = any(re.fullmatch(r"Answer\.pref\d+", name) for _, _, row in rows for name in row)
+    read = _read_pairs(rows, systems) if is_pairs else _read_answers(rows)
+    rejected = sum(_is_rejected(row) for _, _, row in rows)
+    about = f"This is a Mechanical Turk batch: {counted(len(rows), 'assignment')}"
+    about += f", {rejected} of them rejected." if rejected else "."
+    lost = {"rejected assignments, flagged excluded": rejected, **read.left_out}
+    return replace(read, left_out=lost, about=f"{about} {read.about}".strip())
+
+
+def _read_pairs(rows: list[tuple[Path, int, Row]], systems: tuple[str, str] | None) -> Converted:
+    batches: dict[Path, _Batch] = {}
+    for path, line, row in rows:
+        batch = batches.setdefault(path, _Batch(path, systems or _guess_systems(path)))
+        batch.add(line, row)
+    done = batches.values()
     spec = StudySpec(
         title="Imported from Mechanical Turk",
         criteria=(PREFERENCE,),
-        systems=tuple(names),
-        settings={"ratings_per_hit": workers, "comparisons_per_hit": comparisons},
+        systems=tuple(dict.fromkeys(name for batch in done for name in batch.systems)),
+        settings={
+            "ratings_per_hit": max(batch.raters_per_hit() for batch in done),
+            "comparisons_per_hit": max(batch.size for batch in done),
+        },
     )
-    return Converted(spec, instances, generations, ratings, lost)
+    return Converted(
+        spec,
+        [instance for batch in done for instance in batch.instances],
+        [generation for batch in done for generation in batch.generations],
+        [rating for batch in done for rating in batch.ratings],
+        sum((batch.left_out for batch in done), Counter[str]()),
+    )
+
+
+def _read_answers(rows: list[tuple[Path, int, Row]]) -> Converted:
+    """Read any batch. HITs with the same inputs are one item."""
+    answers = Answers("Imported from Mechanical Turk", rows[0][0].name if rows else "")
+    names: dict[tuple[str, ...], str] = {}
+    for path, line, row in rows:
+        worker = text_cell(row, "WorkerId", path, line).strip()
+        inputs = {n: text_in(row, n) for n in row if n.startswith("Input.") and row[n] is not None}
+        hit = text_in(row, "HITId") or f"{path.stem}/{len(names) + 1:04d}"
+        unit = names.setdefault(tuple(inputs.values()) or (hit,), hit)
+        source = "\n\n".join(text for text in inputs.values() if " " in text)
+        key = answers.item(unit, source, metadata=inputs)
+        facts = {"unit": key, "instance": key, "rater": worker, **_flags(row)}
+        if text_in(row, "WorkTimeInSeconds").isdecimal():
+            facts["duration_ms"] = 1000 * int(text_in(row, "WorkTimeInSeconds"))
+        for question, answer in _answers(row):
+            answers.add(question, answer, **facts)
+    return answers.converted("")
+
+
+def _answers(row: Row) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if name == "Answer.taskAnswers":
+            forms = parse_json(str(value or "[]").encode())
+            for number, form in enumerate(forms, start=1):
+                prefix = f"{number}." if len(forms) > 1 else ""
+                yield from ((prefix + question, _chosen(given)) for question, given in form.items())
+        elif name.startswith("Answer."):
+            yield name.removeprefix("Answer.").removesuffix(".label"), value
+
+
+def _chosen(given: Any) -> Any:
+    """Return an answer of a form: buttons have a truth value each, classifiers a label."""
+    if not isinstance(given, dict):
+        return given if isinstance(given, str | int | float) else None
+    if isinstance(given.get("label"), str):
+        return (given["label"],)
+    chosen = tuple(name for name, is_on in given.items() if is_on is True)
+    return chosen if all(isinstance(is_on, bool) for is_on in given.values()) else None
 
 
 class _Batch:
@@ -79,11 +136,9 @@ class _Batch:
         pairs = _pairs(row, self.path, line)
         self.size = max(self.size, len(pairs))
         instance = self._instance(tuple((pair.text_a, pair.text_b) for pair in pairs))
-        is_rejected = _is_rejected(row)
-        self.left_out["rejected assignments, flagged excluded"] += is_rejected
         self.left_out.update(_unused(row))
-        flags = {"excluded": True, "excluded_reason": REJECTED} if is_rejected else {}
-        self._rater_counts[instance] += not is_rejected
+        flags = _flags(row)
+        self._rater_counts[instance] += not flags
         worker = text_cell(row, "WorkerId", self.path, line).strip()
         for k, pair in enumerate(pairs):
             self.ratings.append(
@@ -137,6 +192,10 @@ def _pair(row: Row, k: int, path: Path, line: int) -> _Pair:
     return _Pair(right, left, -answer, "right")
 
 
+def _flags(row: Row) -> Row:
+    return {"excluded": True, "excluded_reason": REJECTED} if _is_rejected(row) else {}
+
+
 def _is_rejected(row: Row) -> bool:
     """Whether the assignment was rejected, or the requester has written a reason to reject it."""
     return str(row.get("AssignmentStatus")).strip().lower() == "rejected" or bool(row.get("Reject"))
@@ -159,3 +218,11 @@ def _guess_systems(path: Path) -> tuple[str, str]:
     """Return the first two parts of the file name if it has more than two, otherwise A and B."""
     parts = [part for part in path.stem.split("_") if part]
     return (parts[0], parts[1]) if len(parts) > 2 and parts[0] != parts[1] else ("A", "B")
+
+
+def _knows(head: Head) -> bool:
+    has_ids = head.has("WorkerId", "HITId") or head.any_begins("Input.")
+    return has_ids and head.any_begins("Answer.")
+
+
+READER = Reader(read_mturk, _knows)

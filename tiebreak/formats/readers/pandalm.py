@@ -11,6 +11,7 @@ from typing import Any
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
+from tiebreak.formats.readers.recognition import Reader
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import text_of
 
@@ -157,3 +158,6 @@ def _verdict(answer: Row, path: Path, line: int) -> Row:
 def _label(answer: Any) -> Row:
     label = LABELS.get(str(answer).strip().lower())
     return {"label": label} if label is not None else {"label": None, "raw": str(answer) or "?"}
+
+
+READER = Reader(read_pandalm, lambda head: head.has("idx", "cmp_key", "annotator1"))

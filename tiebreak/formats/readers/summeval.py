@@ -7,6 +7,7 @@ from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.readers.converted import Converted, files_of, text_cell
+from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row, read_rows
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
@@ -52,3 +53,11 @@ def _ratings(row: Row, path: Path, line: int) -> list[Row]:
         for criterion in CRITERIA
         for number, label in enumerate(row.get(criterion, ()), start=1)
     ]
+
+
+def _knows(head: Head) -> bool:
+    lists = {name for row in head.rows for name, cell in row.items() if isinstance(cell, list)}
+    return head.has("instance", "system") and len(lists & {*CRITERIA}) > 1
+
+
+READER = Reader(read_summeval, _knows)

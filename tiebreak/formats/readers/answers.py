@@ -1,0 +1,138 @@
+"""Raters' answers to questions on items, of which platforms' readers make criteria and ratings."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tiebreak.errors import InvalidInput
+from tiebreak.formats import FormatError, InstanceRow, StudySpec
+from tiebreak.formats.bundle import CriterionSpec
+from tiebreak.formats.cells import MAX_ID
+from tiebreak.formats.readers.converted import Converted, labels_of
+from tiebreak.formats.readers.pairs import flag_later_votes
+from tiebreak.formats.rows import Row
+
+# One choice or several of those that were offered, so never a free text.
+Chosen = tuple[str, ...]
+CHOSEN = ("no", "yes")
+
+
+@dataclass
+class Answers:
+    """Collects answers; `converted` makes a criterion of each question whose answers are labels."""
+
+    title: str
+    file: str
+    """Name of the file, for refusals."""
+    scales: Mapping[str, str] = field(default_factory=dict)
+    """Scales of the questions that have a declared one."""
+    questions: dict[str, str] = field(default_factory=dict)
+    """What raters were asked, where it is not the name."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    systems: tuple[str, ...] = ()
+    generations: list[Any] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+    _instances: dict[str, InstanceRow] = field(default_factory=dict)
+    _given: dict[str, list[tuple[Any, Row]]] = field(default_factory=dict)
+    _emails: dict[str, str] = field(default_factory=dict)
+
+    def item(self, name: str, source: str = "", **facts: Any) -> str:
+        """Return the id of an instance, which is new or was there before."""
+        key = as_name(name)
+        self._instances.setdefault(key, InstanceRow(key, source, **facts))
+        return key
+
+    def rater(self, name: object) -> str:
+        """Return the name of a rater; an e-mail address becomes a number."""
+        text = as_name(name)
+        return self._emails.setdefault(text, f"e{len(self._emails) + 1}") if "@" in text else text
+
+    def add(self, question: str, answer: object, *, unit: str, rater: str, **facts: Any) -> None:
+        """Add an answer: what was chosen, a number, or a text that may be a label."""
+        name = as_name(question)
+        if answer is None or (isinstance(answer, str) and not answer.strip()):
+            self.left_out[f"empty answers of {name}"] += 1
+            return
+        rating = {"unit": unit, "rater": rater, "criterion": name, **facts}
+        self._given.setdefault(name, []).append((answer, rating))
+
+    def converted(self, about: str) -> Converted:
+        """Return the ratings; answers that are no labels are left out and counted."""
+        criteria: list[CriterionSpec] = []
+        ratings: list[Row] = []
+        for name, given in self._single_answers():
+            scale, labels, note = self._labels(name, given)
+            if not scale:
+                self.left_out[f"answers of {name}, {note}"] += len(given)
+                continue
+            question = self.questions.get(name.partition(": ")[0], name)
+            criteria.append(CriterionSpec(name, scale, question))
+            rated = [row | {"label": labels[answer]} for answer, row in given if answer in labels]
+            self.left_out[f"missing answers of {name}"] += len(given) - len(rated)
+            ratings += rated
+            about = f"{about} {note}".strip()
+        if not ratings and not self.left_out.total():
+            reason = "has no answers of raters. Choose the reader of the platform that wrote it"
+            raise FormatError.of(self.file, None, "no_answers", reason)
+        flag_later_votes(ratings)
+        settings = {"comparisons_per_hit": 1, **self.settings}
+        spec = StudySpec(self.title, tuple(criteria), self.systems, settings=settings)
+        instances = list(self._instances.values())
+        return Converted(spec, instances, self.generations, ratings, self.left_out, about)
+
+    def _labels(
+        self, name: str, given: list[tuple[Any, Row]]
+    ) -> tuple[str, Mapping[Any, Any], str]:
+        """Return the scale, the label of each answer, and a note; or no scale, and why there is none."""
+        were_offered = all(isinstance(answer, tuple) for answer, _ in given)
+        texts = {answer: as_text(answer) for answer, _ in given}
+        try:
+            read = labels_of(
+                [texts[answer] for answer, _ in given],
+                name,
+                scale=self.scales.get(name, ""),
+                were_offered=were_offered,
+            )
+        except InvalidInput as error:
+            raise FormatError.of(self.file, None, error.code, error.message) from error
+        labels = {a: read.labels[text] for a, text in texts.items() if text in read.labels}
+        return read.scale, labels, read.note
+
+    def _single_answers(self) -> list[tuple[str, list[tuple[Any, Row]]]]:
+        """Return the answers by question; one that allows several choices becomes one for each."""
+        questions = []
+        for name, given in self._given.items():
+            chosen = [answer for answer, _ in given if isinstance(answer, tuple)]
+            if all(len(answer) == 1 for answer in chosen):
+                questions.append((name, given))
+                continue
+            for choice in sorted({choice for answer in chosen for choice in answer}):
+                part = as_name(f"{name}: {choice}")
+                answers = [
+                    ((CHOSEN[choice in answer],), row | {"criterion": part})
+                    for answer, row in given
+                ]
+                questions.append((part, answers))
+        return questions
+
+
+def as_text(answer: object) -> str:
+    """Return one answer as text."""
+    if isinstance(answer, tuple):
+        return as_text(answer[0])
+    if isinstance(answer, bool):
+        return str(answer).lower()
+    is_whole = isinstance(answer, float) and answer.is_integer()
+    return str(int(answer) if is_whole else answer).strip()  # type: ignore[call-overload]
+
+
+def as_name(name: object) -> str:
+    """Return a name in one line of printable characters, as ids are."""
+    words = "".join(c if c.isprintable() else " " for c in str(name)).split()
+    return " ".join(words)[:MAX_ID].strip() or "unnamed"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with a noun in the singular or plural."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,89 @@
+"""Exports of Qualtrics: three rows of headers, with the names, the words and the ids of the columns.
+
+Questions have ids that begin with QID. Other columns are about the response, such as ResponseId, or
+are embedded data.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tiebreak.formats import FormatError
+from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.questionnaires import PARTIAL, Column, add_responses
+from tiebreak.formats.readers.recognition import Reader
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables import TableProblems, open_table
+
+IMPORT_ID = '{"ImportId":'
+PREVIEWS = ("Survey Preview", "1")
+# Ids of what is no answer: texts, clicks and times, and the order in which choices were shown.
+_NO_ANSWER = re.compile(
+    r".*_(TEXT|FIRST_CLICK|LAST_CLICK|PAGE_SUBMIT|CLICK_COUNT|DO.*|Id|Name|Size|Type)"
+)
+
+
+def read_qualtrics(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
+    """Read responses; the rows of headers name questions, and are never answers or texts."""
+    answers = Answers("Imported from Qualtrics", ", ".join(path.name for path in paths))
+    n = 0
+    for path in paths:
+        header, rows = _split(path)
+        columns = [column for column in map(_column, *zip(*header, strict=True)) if column]
+        for name, _, key in header:
+            if _NO_ANSWER.fullmatch(key) and key.startswith("QID"):
+                what = f"answers of {name}, which are free text or times"
+                answers.left_out[what] += sum(row.get(name) is not None for row in rows)
+        n += len(rows)
+        answers.left_out[PARTIAL] += sum(_is_partial(row) for row in rows)
+        previews = sum(str(row.get("Status")) in PREVIEWS for row in rows)
+        answers.left_out["previews of the survey"] += previews
+        add_responses(answers, columns, _responses(rows, path))
+    return answers.converted(f"This is an export of Qualtrics: {counted(n, 'response')}.")
+
+
+def _split(path: Path) -> tuple[list[tuple[str, str, str]], list[Row]]:
+    """Return name, words and id of each column, and the responses."""
+    problems = TableProblems()
+    with open_table(path) as table:
+        rows = [row for _, row in table.readers[0](table.files[0], problems)]
+    at = next((i for i, row in enumerate(rows[:3]) if _are_ids(row)), None)
+    if at is None or problems.items:
+        reason = str(problems.items[0]) if problems.items else "has no row of ids below its header"
+        raise FormatError.of(path.name, None, "other_layout", f"{reason} ({IMPORT_ID}…)")
+    words = rows[0] if at else {}
+    ids = {name: json.loads(str(cell))["ImportId"] for name, cell in rows[at].items() if cell}
+    header = [(name, str(words.get(name) or ""), str(key)) for name, key in ids.items()]
+    return header, rows[at + 1 :]
+
+
+def _are_ids(row: Row) -> bool:
+    cells = [str(cell) for cell in row.values() if cell]
+    return bool(cells) and all(cell.startswith(IMPORT_ID) for cell in cells)
+
+
+def _column(name: str, words: str, key: str) -> Column | None:
+    """Return a question; its words are those before the last dash if it is asked of several things."""
+    if not key.startswith("QID") or _NO_ANSWER.fullmatch(key):
+        return None
+    stem, _, part = name.rpartition("_")
+    question, dash, item = words.rpartition(" - ")
+    if stem and part.isdigit():
+        return Column(name, stem, question if dash else words, item if dash else name)
+    return Column(name, name, words)
+
+
+def _is_partial(row: Row) -> bool:
+    return str(row.get("Finished", "True")).lower() in ("false", "0")
+
+
+def _responses(rows: Sequence[Row], path: Path) -> Iterator[tuple[str, Row, dict[str, bool]]]:
+    for number, row in enumerate(rows, start=1):
+        if str(row.get("Status")) not in PREVIEWS:
+            rater = str(row.get("ResponseId") or f"{path.stem}-{number}")
+            yield rater, row, {"partial": True} if _is_partial(row) else {}
+
+
+READER = Reader(read_qualtrics, lambda head: any(map(_are_ids, head.rows[:3])))
