@@ -4,7 +4,7 @@ import fcntl
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -101,13 +101,19 @@ def stored_upload(upload: Upload, name: str, task: str) -> Iterator[Path]:
 
 
 def confined(
-    task: str, path: Path, *, in_web: bool, into: Path | None = None, sheet: str = ""
+    task: str,
+    path: Path,
+    *,
+    in_web: bool,
+    into: Path | None = None,
+    sheet: str = "",
+    more: Mapping[str, Any] | None = None,
 ) -> Read:
     """Read an untrusted file in a separate process; a web process waits for a short time only."""
     if not in_web:
         bounds = Bounds(settings.TIEBREAK_READER_SECONDS, settings.TIEBREAK_READER_BYTES)
         return read_confined(
-            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet
+            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet, more=more
         )
     bounds = Bounds(
         settings.TIEBREAK_READER_SECONDS_IN_WEB,
@@ -117,7 +123,7 @@ def confined(
     )
     with _slot():
         return read_confined(
-            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet
+            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet, more=more
         )
 
 

@@ -71,7 +71,9 @@ class Layout:
         roles = dict(self.facts)
         for cell in self.cells:
             grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
-            only = f"{RATER_OF}{cell.rater}" if cell.rater else f"{LABEL_OF}{cell.criterion}"
+            # Without the colon at the end, the rater "coder: 2" would be a coder of the criterion 2.
+            rater = grid if ":" in cell.rater else f"{RATER_OF}{cell.rater}"
+            only = rater if cell.rater else f"{LABEL_OF}{cell.criterion}"
             is_plain = not (cell.rater or cell.criterion)
             roles["label" if is_plain else grid if cell.rater and cell.criterion else only] = (
                 cell.column
@@ -183,11 +185,8 @@ class _Guess:
         for role, column in self.chosen.items():
             if role == "label":
                 cells.append(Cell(column))
-            elif role.startswith(LABEL_OF):
-                cells.append(Cell(column, "", role.removeprefix(LABEL_OF)))
-            elif role.startswith(RATER_OF):
-                rater, _, criterion = role.removeprefix(RATER_OF).partition(":")
-                cells.append(Cell(column, rater, criterion))
+            elif role.startswith((LABEL_OF, RATER_OF)):
+                cells.append(Cell(column, *rater_and_criterion(role)))
         return cells
 
     def _is_label(self, column: Column) -> bool:
@@ -314,6 +313,15 @@ class _Guess:
             return True
         values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
         return len({*values}) < len(values)
+
+
+def rater_and_criterion(role: str) -> tuple[str, str]:
+    """Return whose labels a column has, and for which criterion: "" where another column says so."""
+    if role.startswith(LABEL_OF):
+        return "", role.removeprefix(LABEL_OF)
+    name = role.removeprefix(RATER_OF)
+    rater, colon, criterion = name.rpartition(":")
+    return (rater, criterion) if colon else (name, "")
 
 
 def _grid(candidates: Sequence[Column]) -> list[Cell]:
