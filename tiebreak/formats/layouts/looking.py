@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import FormatError
+from tiebreak.formats.layouts.guess import RATER_OF
 from tiebreak.formats.layouts.reading import TABLE, Choice, Existing, is_native, read_existing
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
@@ -81,9 +82,10 @@ def look_at(
 
 
 def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
-    """Return the reader that finds ratings in a file, or "", and the code if it is not clear how.
+    """Return the reader that finds ratings in a file, or "", and a code if that is in doubt.
 
-    Only the first rows of a table are tried. A table of texts is not unclear: it has no ratings.
+    Only the first rows of a table are tried. A table of texts is not in doubt: it has no ratings.
+    Short texts of systems may look like labels, if only the columns say who gave them.
     """
     known = _known(path)
     with suppress(DomainError, InvalidInput):
@@ -92,11 +94,16 @@ def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
     if rows is None:
         return "", ""
     first = [row for _, row in islice(rows.rows(TableProblems()), TRIED_ROWS)]
+    columns = _profile(rows).columns.items()
+    texts = {name for name, column in columns if column.is_prose}
     try:
-        return read_existing(first).reader, ""
+        roles = read_existing(first).columns
     except (DomainError, InvalidInput) as error:
-        has_texts = any(column.is_prose for column in _profile(rows).columns.values())
-        return "", "" if has_texts else _refused(error, "", "", {}).code
+        return "", "" if texts else _refused(error, "", "", {}).code
+    if "rater" in roles:
+        return TABLE, ""
+    of_raters = {column for role, column in roles.items() if role.startswith(RATER_OF)}
+    return ("", "") if of_raters & texts else (TABLE, "raters_as_columns")
 
 
 def _refused(

@@ -47,13 +47,15 @@ class Choice:
     ``columns`` are columns by role: those of the ratings format, ``rater:NAME`` for a column with
     the labels of one rater, and ``label:CRITERION`` for one with the labels of a criterion.
     ``left_out`` are columns that no guess may use. ``reader`` names the platform or dataset.
-    ``scales`` has scales by criterion; others are those of the file, or inferred.
+    ``scales`` has scales by criterion; others are those of the file, or inferred. ``sheet`` is that
+    of a workbook.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     reader: str = ""
     scales: Mapping[str, str] = field(default_factory=dict)
+    sheet: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ def _read(
         reader = choice.reader or ("" if choice.columns else recognised(source))
         if reader not in ("", TABLE):
             return _of_platform(reader, source)
-        with open_table(source, limits=limits) as table:
+        with open_table(source, limits=limits, sheet=choice.sheet) as table:
             return _of_table(table, source.name, choice)
     rows = list(source)
     return _of_table(_Rows(rows), name, choice)
