@@ -126,9 +126,8 @@ def _ratings_steps(
         reading, seen = request.upload.read_ratings(
             choice, in_web=in_web, title=request.title, into=Path(folder)
         )
-        imported = yield from _bundle_steps(request, reading, then)
-    remarks = (*seen.notes, *imported.remarks)
-    return replace(imported, sentence=f"Imported. {seen.sentence}", remarks=remarks)
+        reading = replace(reading, notes=[seen.sentence, *seen.notes])
+        return (yield from _bundle_steps(request, reading, then))
 
 
 def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
@@ -141,6 +140,7 @@ def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         then=then,
     )
     sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
+    imported = replace(imported, notes=tuple(reading.notes))
     return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
 
 
@@ -212,7 +212,9 @@ def kinds_of(refusal: DomainError) -> list[ListedProblem]:
         return kinds_in(refusal.summary)
     if isinstance(refusal, FormatError):
         return [
-            ListedProblem(k.first.line, k.first.file, k.first.reason, k.where if k.count > 1 else "")
+            ListedProblem(
+                k.first.line, k.first.file, k.first.reason, k.where if k.count > 1 else ""
+            )
             for k in refusal.kinds
         ]
     return problems_of(refusal)

@@ -80,7 +80,9 @@ class KeptUpload:
         be read, and `DomainError` if ratings that are to be written are not clear.
         """
         # What is written must not be the first rows only.
-        reading = self.read(in_web=in_web and into is None, sheet=choice.sheet, reader=choice.reader)
+        reading = self.read(
+            in_web=in_web and into is None, sheet=choice.sheet, reader=choice.reader
+        )
         rows = asdict(reading) if reading.kind == TABLE else None
         more = {"choice": asdict(choice), "rows": rows, "title": title}
         read = confined(EXISTING, self.path, into=into, in_web=in_web, more=more)

@@ -35,7 +35,10 @@ Planned = tuple[dict[str, Unit], dict[str, HIT]]
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import. `not_stored` lists, by file, the columns that were not stored."""
+    """The result of an import. `not_stored` lists, by file, the columns that were not stored.
+
+    `notes` are sentences on what the bundle was made from.
+    """
 
     study: Study
     instances: int
@@ -43,11 +46,12 @@ class Imported:
     ratings: int
     dataset_was_known: bool
     not_stored: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> list[str]:
         """Sentences that the researcher should read in addition to the counts."""
-        remarks = []
+        remarks = [*self.notes]
         dataset = self.study.dataset
         if self.dataset_was_known and dataset is not None:
             remarks.append(

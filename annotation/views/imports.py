@@ -95,7 +95,9 @@ def new_study(request: HttpRequest) -> HttpResponse:
             if reading.kind != BUNDLE:
                 return redirect(f"annotation:import-{_page_of(upload, reading)}", upload.token)
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
-            return import_now_or_later(request, ImportRequest(upload, _user(request), known_dataset=known))
+            return import_now_or_later(
+                request, ImportRequest(upload, _user(request), known_dataset=known)
+            )
         except DomainError as refusal:
             form.add_error("file", ["Nothing was imported.", *form_errors(refusal)])
             if refusal.code == "known_dataset" and upload is not None:

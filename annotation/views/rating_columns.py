@@ -106,7 +106,9 @@ def _roles(data: QueryDict, names: list[str], asked: list[str]) -> dict[str, str
     repeated = next((role for role, n in Counter(roles.values()).items() if n > 1), None)
     if repeated is not None:
         first, second = [f"“{name}”" for name, role in roles.items() if role == repeated][:2]
-        sentence = f"The columns {first} and {second} mean the same. Give each its own meaning or name."
+        sentence = (
+            f"The columns {first} and {second} mean the same. Give each its own meaning or name."
+        )
         raise DomainError("repeated_role", sentence, status=400)
     return roles
 

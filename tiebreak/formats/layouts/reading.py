@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
-from tiebreak.formats.layouts.guess import DEFAULT, Cell, Layout, layout_of
+from tiebreak.formats.layouts.guess import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout, layout_of
 from tiebreak.formats.layouts.labels import LabelRule, rule_for, side_of
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.ratings import (
     RatingTable,
     has_rating_columns,
@@ -29,6 +30,7 @@ from tiebreak.formats.readers import convert, recognised
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
+from tiebreak.formats.tables.choosing import parse_columns
 from tiebreak.formats.tables.profiles import is_empty, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.missing_labels import is_missing
@@ -56,6 +58,32 @@ class Choice:
     reader: str = ""
     scales: Mapping[str, str] = field(default_factory=dict)
     sheet: str = ""
+
+    @classmethod
+    def parse(
+        cls,
+        columns: str = "",
+        left_out: Iterable[str] = (),
+        scales: Iterable[str] = (),
+        *,
+        reader: str = "",
+        sheet: str = "",
+    ) -> Self:
+        """Return what someone typed: `ROLE=COLUMN,…`, and `CRITERION=SCALE` for each scale."""
+        roles = parse_columns(columns, COLUMNS, (RATER_OF, LABEL_OF))
+        return cls(roles, tuple(left_out), reader, parse_scales(scales), sheet)
+
+
+def parse_scales(declared: Iterable[str]) -> dict[str, str]:
+    """Return the scales by criterion that someone typed as `CRITERION=SCALE`."""
+    scales = {}
+    for text in declared:
+        criterion, equals, spec = text.partition("=")
+        if not equals:
+            sentence = f"A scale must have the form CRITERION=SCALE, not {text[:100]!r}."
+            raise DomainError("bad_option", sentence, status=400)
+        scales[criterion] = spec
+    return scales
 
 
 @dataclass(frozen=True)
