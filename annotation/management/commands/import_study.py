@@ -141,7 +141,9 @@ class Command(BaseCommand):
 def _is_bundle(path: Path) -> bool:
     """Whether a path is a bundle, or would be one if it were complete."""
     is_packed = path.is_dir() or path.suffix == ".zip"
-    return is_bundle(path) or (path / "study.toml").is_file() or (is_packed and not recognised(path))
+    return (
+        is_bundle(path) or (path / "study.toml").is_file() or (is_packed and not recognised(path))
+    )
 
 
 def _limits(options: dict[str, Any]) -> Limits:
