@@ -3,7 +3,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import data, guidelines, imports, rating, screening_steps
+from annotation.views import data, guidelines, import_ratings, imports, rating, screening_steps
 
 app_name = "annotation"
 
@@ -26,6 +26,8 @@ urlpatterns = [
     path("studies/new/", imports.new_study, name="new-study"),
     path("studies/new/samples/<str:name>", imports.sample, name="sample-file"),
     path("studies/new/<str:upload>/", imports.columns, name="import-columns"),
+    path("studies/new/<str:upload>/kind/", import_ratings.kind, name="import-kind"),
+    path("studies/new/<str:upload>/ratings/", import_ratings.ratings, name="import-ratings"),
     path("studies/new/<str:upload>/problems.csv", imports.column_problems, name="column-problems"),
     path("imports/<public_id:job_id>/", imports.import_page, name="import"),
     path("imports/<public_id:job_id>/state/", imports.import_part, name="import-state"),

@@ -17,12 +17,10 @@ from typing import Any
 from tiebreak import __version__
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.comparison import compare_ratings
-from tiebreak.formats.layouts import LABEL_OF, RATER_OF, TABLE, Choice, read_existing
-from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.layouts import TABLE, Choice, parse_scales, read_existing
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.readers import READERS, Converted
 from tiebreak.formats.readers import convert as read_published
-from tiebreak.formats.tables.choosing import parse_columns
 from tiebreak.optional import TYPESETTER, load
 from tiebreak.reading.document.of_report import document_of
 from tiebreak.reading.files import WRITTEN
@@ -174,7 +172,7 @@ def analyze(options: Namespace, *, read: Callable[[Path, Choice], Source] = read
         load(PACKAGE)
     if options.pdf:
         load(TYPESETTER)
-    scales = _scales(options.scale)
+    scales = parse_scales(options.scale)
     with _as_domain_errors():
         source = read(Path(options.source), _choice(options))
         if options.machine:
@@ -455,8 +453,7 @@ def _add_choice_options(parser: ArgumentParser) -> None:
 
 
 def _choice(options: Namespace) -> Choice:
-    columns = parse_columns(options.columns, COLUMNS, (RATER_OF, LABEL_OF))
-    return Choice(columns, tuple(options.leave_out))
+    return Choice.parse(options.columns, options.leave_out)
 
 
 def _add_json_option(parser: ArgumentParser) -> None:
@@ -480,17 +477,6 @@ def _cannot_write(path: Path, error: OSError) -> DomainError:
     return DomainError(
         "cannot_write", f"{path} cannot be written ({error.strerror}). Choose another path."
     )
-
-
-def _scales(declared: Sequence[str]) -> dict[str, str]:
-    scales = {}
-    for text in declared:
-        criterion, equals, spec = text.partition("=")
-        if not equals:
-            sentence = f"--scale must have the form CRITERION=SCALE, not {text!r}."
-            raise DomainError("bad_option", sentence, status=400)
-        scales[criterion] = spec
-    return scales
 
 
 def _sections(names: Sequence[str], source: Source) -> set[str]:

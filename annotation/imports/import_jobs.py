@@ -1,8 +1,9 @@
 """Imports of uploaded files: immediately if they are small, else by a worker."""
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -27,8 +28,10 @@ from studies.data.table_import import (
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
-from tiebreak.formats.confined import BUNDLE, PlainTable, Read
+from tiebreak.formats.confined import BUNDLE, RATINGS, PlainTable, Read
 from tiebreak.formats.errors import ProblemKind
+from tiebreak.formats.layouts import Choice as RatingChoice
+from tiebreak.formats.layouts import Seen
 from tiebreak.formats.tables import Profile, TableSummary
 
 NOT_OF_KIND = "is a table, not a bundle, or a bundle, not a table. Send it to the other address"
@@ -50,6 +53,8 @@ class ImportRequest:
     known_dataset: KnownDataset = "refuse"
     # What a program says that the file is; a page looks at it.
     kind: str = ""
+    # How ratings of other people are to be read, if the file has them.
+    ratings: RatingChoice | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ Then = Callable[[Study], None]
 
 def import_upload(request: ImportRequest) -> ImportedUpload:
     """Import an upload now, and delete it."""
-    steps = _steps(request, then=lambda _: None)
+    steps = _steps(request, then=lambda _: None, in_web=True)
     while True:
         try:
             next(steps)
@@ -92,23 +97,39 @@ def import_upload(request: ImportRequest) -> ImportedUpload:
 
 def import_or_start(request: ImportRequest) -> ImportedUpload | Job:
     """Import a small file now; queue the import of one that is large or takes long to read."""
+    reader = request.ratings.reader if request.ratings else ""
     try:
-        reading = request.upload.read(in_web=True, sheet=request.choice.sheet)
+        reading = request.upload.read(in_web=True, sheet=request.choice.sheet, reader=reader)
+        if request.upload.is_small(reading):
+            return import_upload(request)
     except FormatError as error:
         if {problem.code for problem in error.problems} != {"reading_too_slow"}:
             raise
-        return start_import(request)
-    return import_upload(request) if request.upload.is_small(reading) else start_import(request)
+    return start_import(request)
 
 
-def _steps(request: ImportRequest, then: Then) -> Steps:
+def _steps(request: ImportRequest, then: Then, *, in_web: bool = False) -> Steps:
     """Import an upload all or nothing, and yield how many rows of how many were checked."""
     yield 0, 1
+    if request.ratings is not None:
+        return (yield from _ratings_steps(request, request.ratings, then, in_web=in_web))
     reading = request.upload.read(in_web=False, sheet=request.choice.sheet)
     if request.kind not in ("", reading.kind):
         raise FormatError.of(request.upload.name, None, f"not_a_{request.kind}", NOT_OF_KIND)
     steps = _bundle_steps if reading.kind == BUNDLE else _table_steps
     return (yield from steps(request, reading, then))
+
+
+def _ratings_steps(
+    request: ImportRequest, choice: RatingChoice, then: Then, *, in_web: bool
+) -> Steps:
+    """Import ratings of other people, which a confined process writes as a bundle."""
+    with TemporaryDirectory(dir=request.upload.path.parent) as folder:
+        reading, seen = request.upload.read_ratings(
+            choice, in_web=in_web, title=request.title, into=Path(folder)
+        )
+        reading = replace(reading, notes=[seen.sentence, *seen.notes])
+        return (yield from _bundle_steps(request, reading, then))
 
 
 def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
@@ -162,6 +183,16 @@ def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSu
         path=upload.path, plain=plain, choice=choice, max_rows=max_rows
     )
     return profile, summary, not reading.is_whole
+
+
+def first_of_ratings(upload: KeptUpload, choice: RatingChoice) -> tuple[Read, Seen]:
+    """Return what a page shows of ratings before they are stored, or why they cannot be read."""
+    reading = Read(RATINGS)
+    try:
+        reading = upload.read(in_web=True, sheet=choice.sheet, reader=choice.reader)
+        return reading, upload.read_ratings(choice, in_web=True)[1]
+    except FormatError as error:
+        return reading, Seen(choice.reader, code=error.problems[0].code, refusal=error.message)
 
 
 def problems_in(table: TableSummary) -> list[ListedProblem]:
@@ -268,6 +299,7 @@ def start_import(request: ImportRequest) -> Job:
         "bad_rows": request.bad_rows,
         "known_dataset": request.known_dataset,
         "kind": request.kind,
+        "ratings": None if request.ratings is None else asdict(request.ratings),
     }
     key = f"import:{request.upload.id}"
     return start_job(kind=ImportJob.name, exclusive_key=key, options=options, by=request.by)
@@ -295,7 +327,14 @@ def _request_of(job: Job) -> ImportRequest:
         bad_rows=options["bad_rows"],
         known_dataset=options["known_dataset"],
         kind=options.get("kind", ""),
+        ratings=rating_choice_in(options),
     )
+
+
+def rating_choice_in(options: dict[str, Any]) -> RatingChoice | None:
+    """Return how a job reads ratings of other people, or None if its file has none."""
+    chosen = options.get("ratings")
+    return chosen and RatingChoice(**{**chosen, "left_out": tuple(chosen["left_out"])})
 
 
 def choice_in(options: dict[str, Any]) -> Choice:

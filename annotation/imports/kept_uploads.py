@@ -16,8 +16,9 @@ from annotation.imports.uploads import Upload, check_room, check_size, confined,
 from jobs.clock import database_now
 from tiebreak.errors import DomainError
 from tiebreak.file_names import file_name
-from tiebreak.formats import atomic_path
-from tiebreak.formats.confined import UPLOAD, Read
+from tiebreak.formats import FormatError, atomic_path
+from tiebreak.formats.confined import EXISTING, RATINGS, TABLE, UPLOAD, Read
+from tiebreak.formats.layouts import Choice, Seen
 from tiebreak.identifiers import new_public_id
 
 SALT = "annotation.kept_uploads"
@@ -37,11 +38,20 @@ class KeptUpload:
     def path(self) -> Path:
         return _folder() / self.id / self.name
 
-    def read(self, *, in_web: bool, sheet: str = "") -> Read:
+    def read(self, *, in_web: bool, sheet: str = "", reader: str = "") -> Read:
         """Return what a confined process has read of the file, once and for all later pages.
 
-        In a web process, only the first rows of a large table are read. Raises `FormatError`.
+        In a web process, only the first rows of a large table are read. Raises `FormatError`, unless
+        ``reader`` names one of ratings, which may read what is neither a table nor a bundle.
         """
+        try:
+            return self._read(in_web=in_web, sheet=sheet)
+        except FormatError:
+            if not reader:
+                raise
+            return Read(RATINGS, str(self.path), self.path.stat().st_size)
+
+    def _read(self, *, in_web: bool, sheet: str) -> Read:
         folder = self.path.parent
         key = hashlib.sha256(sheet.encode(errors="surrogatepass")).hexdigest()[:16] if sheet else ""
         whole, preview = folder / f"whole{key}.json", folder / f"preview{key}.json"
@@ -60,6 +70,26 @@ class KeptUpload:
         with atomic_path(facts) as partial:
             partial.write_text(json.dumps(asdict(reading)))
         return reading
+
+    def read_ratings(
+        self, choice: Choice, *, in_web: bool, title: str = "", into: Path | None = None
+    ) -> tuple[Read, Seen]:
+        """Return what a confined process sees of ratings; write them into a folder if there is one.
+
+        Of a large table, a web process reads the first rows. Raises `FormatError` if the file cannot
+        be read, and `DomainError` if ratings that are to be written are not clear.
+        """
+        # What is written must not be the first rows only.
+        reading = self.read(
+            in_web=in_web and into is None, sheet=choice.sheet, reader=choice.reader
+        )
+        rows = asdict(reading) if reading.kind == TABLE else None
+        more = {"choice": asdict(choice), "rows": rows, "title": title}
+        read = confined(EXISTING, self.path, into=into, in_web=in_web, more=more)
+        seen = Seen(**read.seen)
+        if into is not None and seen.code:
+            raise DomainError(seen.code, seen.refusal, status=400)
+        return read, seen
 
     def is_small(self, reading: Read) -> bool:
         """Whether what was read can be imported while the researcher waits."""

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -115,13 +115,19 @@ def stored_upload(upload: Upload, name: str, task: str) -> Iterator[Path]:
 
 
 def confined(
-    task: str, path: Path, *, in_web: bool, into: Path | None = None, sheet: str = ""
+    task: str,
+    path: Path,
+    *,
+    in_web: bool,
+    into: Path | None = None,
+    sheet: str = "",
+    more: Mapping[str, Any] | None = None,
 ) -> Read:
     """Read an untrusted file in a separate process; a web process waits for a short time only."""
     if not in_web:
         bounds = Bounds(settings.TIEBREAK_READER_SECONDS, settings.TIEBREAK_READER_BYTES)
         return read_confined(
-            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet
+            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet, more=more
         )
     bounds = Bounds(
         settings.TIEBREAK_READER_SECONDS_IN_WEB,
@@ -131,7 +137,7 @@ def confined(
     )
     with _slot():
         return read_confined(
-            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet
+            task, path, into=into, limits=upload_limits(), bounds=bounds, sheet=sheet, more=more
         )
 
 

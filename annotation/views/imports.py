@@ -2,7 +2,8 @@
 
 import csv
 from codecs import BOM_UTF8
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,7 +43,7 @@ from studies.models import Study
 from studies.refusals import as_not_found, form_errors
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_COLUMNS
-from tiebreak.formats.confined import TABLE
+from tiebreak.formats.confined import BUNDLE, TABLE, Read
 from tiebreak.formats.rows import escape_formula
 
 NOT_ALL_READ = (
@@ -50,6 +51,7 @@ NOT_ALL_READ = (
     " checked before anything is stored."
 )
 MAX_LISTED = 50
+OfToken = Callable[[HttpRequest, str], HttpResponse]
 MAX_TITLE = 200
 SUFFIXES = ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.arrow,.xlsx,.gz,.zip,.eval"
 
@@ -108,10 +110,12 @@ def new_study(request: HttpRequest) -> HttpResponse:
         try:
             upload = _upload(form, request)
             reading = upload.read(in_web=True)
-            if reading.kind == TABLE:
-                return redirect("annotation:import-columns", upload.token)
+            if reading.kind != BUNDLE:
+                return redirect(f"annotation:import-{_page_of(upload, reading)}", upload.token)
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
-            return _imported(request, ImportRequest(upload, _user(request), known_dataset=known))
+            return import_now_or_later(
+                request, ImportRequest(upload, _user(request), known_dataset=known)
+            )
         except DomainError as refusal:
             form.add_error("file", ["Nothing was imported.", *form_errors(refusal)])
             if refusal.code == "known_dataset" and upload is not None:
@@ -128,6 +132,16 @@ def new_study(request: HttpRequest) -> HttpResponse:
     return render(request, "imports/new_study.html", context)
 
 
+def _page_of(upload: KeptUpload, reading: Read) -> str:
+    """Return the page of texts to be rated, or of ratings, or the one that asks which they are."""
+    if reading.kind != TABLE:
+        return "ratings"
+    if not reading.ratings:
+        return "ratings" if reading.doubt else "columns"
+    _, summary, _ = inspect_upload(upload, Choice())
+    return "kind" if summary.is_usable and len(summary.systems) > 1 else "ratings"
+
+
 def _upload(form: UploadForm, request: HttpRequest) -> KeptUpload:
     file, token = form.cleaned_data["file"], form.cleaned_data["upload"]
     if file is None:
@@ -139,7 +153,7 @@ def _user(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
-def _imported(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
+def import_now_or_later(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
     """Import a small file now and show its study, or queue a large one and show its progress."""
     imported = import_or_start(wanted)
     if isinstance(imported, Job):
@@ -150,22 +164,33 @@ def _imported(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
     return redirect("studies:data", imported.study.pk)
 
 
+def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfToken:
+    """Give a page its upload, or lead back to the first page if it is not there any more."""
+
+    @wraps(view)
+    def of_token(request: HttpRequest, upload: str) -> HttpResponse:
+        try:
+            kept = kept_upload(token=upload, by=_user(request))
+        except DomainError as refusal:
+            messages.error(request, refusal.message, extra_tags=refusal.code)
+            return redirect("annotation:new-study")
+        return view(request, kept)
+
+    return of_token
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
-def columns(request: HttpRequest, upload: str) -> HttpResponse:
+@with_upload
+def columns(request: HttpRequest, kept: KeptUpload) -> HttpResponse:
     """Show the guessed columns of a table, take corrections, and create the study."""
-    try:
-        kept = kept_upload(token=upload, by=_user(request))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-        return redirect("annotation:new-study")
     if request.method != "POST":
         return _columns_page(request, kept, _first_choice(request))
     try:
         choice = choice_of(request.POST)
         if request.POST.get("do") != "create":
             return _columns_page(request, kept, choice)
-        return _imported(request, _import_request(request, kept, choice))
+        return import_now_or_later(request, _import_request(request, kept, choice))
     except BadTable as refusal:
         return _columns_page(request, kept, choice, refusal=refusal)
     except DomainError as refusal:
@@ -177,7 +202,7 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
     return ImportRequest(
         kept,
         _user(request),
-        title=request.POST.get("title", "").strip() or _title_of(kept),
+        title=request.POST.get("title", "").strip() or title_of(kept),
         choice=choice,
         bad_rows="leave_out" if request.POST.get("leave_out") else "refuse",
         known_dataset="use" if request.POST.get("use_known") else "refuse",
@@ -186,13 +211,19 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
 
 def _first_choice(request: HttpRequest) -> Choice:
     """Return the choice of an import that was refused, if the page was opened from there."""
+    options = options_of_import(request)
+    return choice_in(options) if options else Choice()
+
+
+def options_of_import(request: HttpRequest) -> dict[str, Any]:
+    """Return the options of the refused import from which a page was opened, if any."""
     if "import" not in request.GET:
-        return Choice()
-    options = import_for(_user(request), request.GET["import"]).options
-    return choice_in(options)
+        return {}
+    options: dict[str, Any] = import_for(_user(request), request.GET["import"]).options
+    return options
 
 
-def _title_of(kept: KeptUpload) -> str:
+def title_of(kept: KeptUpload) -> str:
     return Path(kept.name.removesuffix(".gz")).stem.replace("_", " ")[:MAX_TITLE]
 
 
@@ -207,7 +238,7 @@ def _columns_page(
         "summary": summary,
         "rows": chosen_rows(rows, request.POST.dict()) if is_lost else rows,
         "meanings": MEANINGS,
-        "title": request.POST.get("title") or _title_of(kept),
+        "title": request.POST.get("title") or title_of(kept),
         "layout": summary.plan.layout if summary.plan else "",
         "is_prompts": bool(summary.is_usable and not summary.systems),
         "problems": kinds_in(summary),

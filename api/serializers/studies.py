@@ -13,6 +13,8 @@ from api.serializers.design import QuestionSerializer, ScreeningSerializer
 from recruitment.admission import maximum
 from studies.models import Criterion, InstanceSelection, Study
 from studies.models.settings import SETTINGS
+from tiebreak.formats.layouts import TABLE as PLAIN_TABLE
+from tiebreak.formats.readers import READERS
 from tiebreak.formats.tables import LAYOUTS
 
 
@@ -140,6 +142,34 @@ class TableUpload(Upload):
     )
     leave_out_bad_rows = serializers.BooleanField(default=False)
     dry_run = serializers.BooleanField(default=False)
+
+
+class RatingsUpload(Upload):
+    ratings = serializers.FileField(
+        help_text="Ratings in any layout that the pages accept, or an annotation platform's file."
+    )
+    title = serializers.CharField(max_length=200, help_text="The title of the study.")
+    columns = serializers.CharField(
+        default="",
+        allow_blank=True,
+        help_text="Columns by role: unit=COLUMN, rater=COLUMN, rater:NAME=COLUMN,…",
+    )
+    leave_out = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        max_length=500,
+        help_text="Columns that no guess may use.",
+    )
+    reader = serializers.ChoiceField(
+        [*READERS, PLAIN_TABLE], default="", allow_blank=True, help_text="Reader of the file."
+    )
+    scales = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        max_length=500,
+        help_text="Scales as CRITERION=SCALE; others are inferred.",
+    )
+    sheet = serializers.CharField(default="", allow_blank=True, help_text="Sheet of a workbook.")
 
 
 class QueuedImport(serializers.Serializer[Any]):

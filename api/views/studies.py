@@ -31,6 +31,7 @@ from api.serializers.studies import (
     PlanSerializer,
     Progress,
     QueuedImport,
+    RatingsUpload,
     ReportQuery,
     SelectionOptions,
     StudyDetail,
@@ -52,6 +53,7 @@ from studies.services import create_study, delete_draft, describe_systems
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, TABLE
+from tiebreak.formats.layouts import Choice as RatingChoice
 from tiebreak.formats.tables import TableSummary
 
 
@@ -128,6 +130,41 @@ class Studies(Resource):
             return _queued(imported)
         assert isinstance(imported.made, ImportedTable)
         return _created(imported.study, _read(imported.made.summary, imported.study.pk))
+
+    @endpoint(
+        detail=False,
+        url_path="from-ratings",
+        takes=RatingsUpload,
+        is_upload=True,
+        gives={201: ImportedStudy, 202: QueuedImport},
+    )
+    def from_ratings(self) -> Response:
+        """Create a closed study from ratings that were collected elsewhere.
+
+        The file is that of an annotation platform, or a table in any layout, in which what is left out
+        is guessed. The first remark says what was read. If it is not clear who rated what, the answer
+        is 400, and nothing is stored. A large file is imported by a worker, as a large bundle is.
+        """
+        owner, values = creator(self.request), self.values
+        choice = RatingChoice.parse(
+            values["columns"],
+            values["leave_out"],
+            values["scales"],
+            reader=values["reader"],
+            sheet=values["sheet"],
+        )
+        kept = keep_upload(upload=values["ratings"], by=owner)
+        wanted = ImportRequest(
+            kept,
+            owner,
+            title=values["title"],
+            known_dataset=values["known_dataset"],
+            ratings=choice,
+        )
+        imported = _imported(wanted)
+        if isinstance(imported, Job):
+            return _queued(imported)
+        return _created(imported.study, ImportedStudy(imported.made))
 
     @endpoint(detail=False, url_path="without-file", takes=NewStudy, gives={201: StudyDetail})
     def without_file(self) -> Response:

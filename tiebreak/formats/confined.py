@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ import tiebreak
 from tiebreak.formats.archive import extract, holds, is_bundle, opened
 from tiebreak.formats.bundle import read_bundle
 from tiebreak.formats.errors import FormatError, Problems
+from tiebreak.formats.layouts import Choice, look_at, ratings_in
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
 from tiebreak.formats.readers import convert, log_of, logs_in, read_verdicts
@@ -32,7 +33,7 @@ from tiebreak.formats.rows import Row, read_jsonl
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.reading import Table, open_table
 
-RATINGS, LINES, UPLOAD = "ratings", "lines", "upload"
+RATINGS, LINES, UPLOAD, EXISTING = "ratings", "lines", "upload", "existing"
 TABLE, BUNDLE = "table", "bundle"
 CONTAINERS = (b"PK", b"PAR1", b"ARROW1", b"\x1f\x8b")
 LONG_ROW = "The row has more than {:,} bytes, which is the limit. Shorten its texts."
@@ -60,7 +61,10 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Read:
-    """What reading found: a table as plain rows in `path`, a bundle as its folder, or nothing more."""
+    """What reading found: a table as plain rows in `path`, a bundle as its folder, or nothing more.
+
+    Ratings of other people also have what there is to see of them.
+    """
 
     kind: str
     path: str = ""
@@ -70,6 +74,10 @@ class Read:
     left_out: dict[str, int] = field(default_factory=dict)
     sheet: str = ""
     sheets: list[str] = field(default_factory=list)
+    # The reader that finds ratings in an upload, or why none is certain to.
+    ratings: str = ""
+    doubt: str = ""
+    seen: dict[str, Any] = field(default_factory=dict)
 
 
 def read_confined(
@@ -80,12 +88,14 @@ def read_confined(
     limits: Limits = LIMITS,
     bounds: Bounds | None = None,
     sheet: str = "",
+    more: Mapping[str, Any] | None = None,
 ) -> Read:
     """Read an untrusted file in a separate process. Raises `FormatError` for what is wrong with it.
 
     The task "upload" finds out whether the file is a bundle or a table and unpacks it into a
     folder; "ratings", "lines" and formats of verdicts only try whether the file can be read within
-    the bounds. Errors in rows of "ratings" and "lines" are left to their reader.
+    the bounds. Errors in rows of "ratings" and "lines" are left to their reader. "existing" looks at
+    ratings of other people, and writes them as a bundle if there is a folder for it; ``more`` says how.
     """
     bounds = bounds or Bounds()
     order = {
@@ -95,6 +105,7 @@ def read_confined(
         "limits": asdict(limits),
         "bounds": asdict(bounds),
         "sheet": sheet,
+        **(more or {}),
     }
     root = str(Path(tiebreak.__file__).parents[1])
     environment = {"PATH": os.defpath, "PYTHONPATH": root, "LANG": "C.UTF-8", **ALONE}
@@ -198,7 +209,10 @@ def _carried_out(
     if task == UPLOAD:
         if is_bundle(path):
             return _bundle(extract(path, into / BUNDLE, limits), limits)
-        return _logs(path, into, limits) or _table(path, into, limits, bounds, order["sheet"])
+        sheet = order["sheet"]
+        return _logs(path, into, limits) or _table_or_ratings(path, into, limits, bounds, sheet)
+    if task == EXISTING:
+        return _existing(order, path, limits)
     with path.open("rb") as file:
         if file.read(6).startswith(CONTAINERS):
             raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
@@ -236,6 +250,32 @@ def _bundle(root: Path, limits: Limits) -> Read:
     # Only a worker opens files of columns.
     is_plain = not any(file.suffix == ".parquet" for file in files)
     return Read(BUNDLE, str(root), sum(file.stat().st_size for file in files), is_plain)
+
+
+def _table_or_ratings(path: Path, into: Path, limits: Limits, bounds: Bounds, sheet: str) -> Read:
+    """Write the rows of a table, and find out whether a page should take them as ratings."""
+    try:
+        read = _table(path, into, limits, bounds, sheet)
+    except FormatError:
+        reader, _ = ratings_in(path, None)
+        if not reader:
+            raise
+        return Read(RATINGS, str(path), path.stat().st_size, ratings=reader)
+    if bounds.whole is None:  # a worker knows already what it imports
+        return read
+    reader, doubt = ratings_in(path, PlainTable.of(read, path.name))
+    return replace(read, ratings=reader, doubt=doubt)
+
+
+def _existing(order: dict[str, Any], path: Path, limits: Limits) -> Read:
+    """Look at ratings of other people, and write them as a bundle if the order has a folder for it."""
+    rows = PlainTable.of(Read(**order["rows"]), path.name) if order["rows"] else None
+    root = Path(order["into"]) / BUNDLE if order["into"] else None
+    choice = Choice(**{**order["choice"], "left_out": tuple(order["choice"]["left_out"])})
+    seen = look_at(path, rows, choice, limits=limits, title=order["title"], into=root)
+    if root is None or seen.code:
+        return Read(RATINGS, seen=asdict(seen))
+    return replace(_bundle(root, limits), kind=RATINGS, seen=asdict(seen))
 
 
 def _table(path: Path, into: Path, limits: Limits, bounds: Bounds, sheet: str) -> Read:

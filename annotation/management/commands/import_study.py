@@ -1,7 +1,10 @@
-"""`manage.py import_study`: imports a bundle, all or nothing."""
+"""`manage.py import_study`: imports a bundle, or ratings in any layout, all or nothing."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
@@ -10,15 +13,21 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.archive import is_bundle
+from tiebreak.formats.layouts import TABLE, Choice, read_existing
 from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.readers import READERS, recognised
 
 
 class Command(BaseCommand):
-    help = "Import all of a study bundle (a folder or a .zip file of it), or nothing."
+    help = (
+        "Import all of a study bundle (a folder or a .zip file of it), or nothing. Ratings in any layout,"
+        " or a file of an annotation platform, become a closed study."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("path", type=Path, help="the bundle's folder or .zip file")
+        parser.add_argument("path", type=Path, help="the bundle, or the file with ratings")
         parser.add_argument(
             "--owner", metavar="USERNAME", help="the researcher who will own the study"
         )
@@ -43,21 +52,51 @@ class Command(BaseCommand):
             metavar="N",
             help="maximum unpacked size of a .zip file in bytes (default: %(default)s)",
         )
+        ratings = parser.add_argument_group("ratings that were collected elsewhere")
+        ratings.add_argument("--title", default="", help="the study's title (default: FILE's name)")
+        ratings.add_argument(
+            "--columns",
+            default="",
+            metavar="ROLE=COLUMN,…",
+            help="columns by role: unit, rater, label, criterion, rater:NAME, label:CRITERION (others are"
+            " guessed)",
+        )
+        ratings.add_argument(
+            "--leave-out",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help="a column not to be used",
+        )
+        ratings.add_argument(
+            "--scale",
+            action="append",
+            default=[],
+            metavar="CRITERION=SCALE",
+            help="the scale of a criterion (others are inferred)",
+        )
+        ratings.add_argument(
+            "--reader", default="", choices=[*READERS, TABLE], help="reader of the file"
+        )
+        ratings.add_argument("--sheet", default="", help="the sheet of a workbook")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["path"]
         if not path.exists():
             raise CommandError(f"{path} does not exist. Name a bundle's folder or .zip file.")
-        owner = _owner(options["owner"])
+        owner, limits = _owner(options["owner"]), _limits(options)
         try:
-            imported = import_study(
-                path=path,
-                owner=owner,
-                limits=_limits(options),
-                known_dataset=options["known_dataset"],
-            )
+            with self._bundle(path, limits, options) as bundle:
+                imported = import_study(
+                    path=bundle,
+                    owner=owner,
+                    limits=limits,
+                    known_dataset=options["known_dataset"],
+                )
         except DomainError as error:
+            raise CommandError(f"Nothing was imported.\n{error.message}") from error
+        except InvalidInput as error:
             raise CommandError(f"Nothing was imported.\n{error.message}") from error
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
@@ -77,6 +116,34 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(counts))
         else:
             self.stdout.write("\n".join([_sentence(counts), *imported.remarks]))
+
+    @contextmanager
+    def _bundle(self, path: Path, limits: Limits, options: dict[str, Any]) -> Iterator[Path]:
+        """Yield a bundle: the path itself, or one of its ratings, after a sentence on what was read."""
+        if _is_bundle(path):
+            yield path
+            return
+        choice = Choice.parse(
+            options["columns"],
+            options["leave_out"],
+            options["scale"],
+            reader=options["reader"],
+            sheet=options["sheet"],
+        )
+        existing = read_existing(path, choice=choice, limits=limits)
+        if not options["json"]:
+            self.stdout.write("\n".join([existing.sentence, *existing.notes]))
+        with TemporaryDirectory(prefix="tiebreak-") as folder:
+            existing.converted(options["title"] or path.stem).write(Path(folder) / "bundle")
+            yield Path(folder) / "bundle"
+
+
+def _is_bundle(path: Path) -> bool:
+    """Whether a path is a bundle, or would be one if it were complete."""
+    is_packed = path.is_dir() or path.suffix == ".zip"
+    return (
+        is_bundle(path) or (path / "study.toml").is_file() or (is_packed and not recognised(path))
+    )
 
 
 def _limits(options: dict[str, Any]) -> Limits:

@@ -16,7 +16,7 @@ from tiebreak.formats.layouts.grids import (
     shares_labels,
 )
 from tiebreak.formats.layouts.labels import side_of
-from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
+from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, rater_and_criterion
 from tiebreak.formats.layouts.names import (
     is_computed,
     is_criterion,
@@ -177,11 +177,8 @@ class _Guess:
         for role, column in self.chosen.items():
             if role == "label":
                 cells.append(Cell(column))
-            elif role.startswith(LABEL_OF):
-                cells.append(Cell(column, "", role.removeprefix(LABEL_OF)))
-            elif role.startswith(RATER_OF):
-                rater, _, criterion = role.removeprefix(RATER_OF).partition(":")
-                cells.append(Cell(column, rater, criterion))
+            elif role.startswith((LABEL_OF, RATER_OF)):
+                cells.append(Cell(column, *rater_and_criterion(role)))
         return cells
 
     def _is_label(self, column: Column) -> bool:

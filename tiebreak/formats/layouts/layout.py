@@ -39,7 +39,18 @@ class Layout:
         roles = dict(self.facts)
         for cell in self.cells:
             grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
-            only = f"{RATER_OF}{cell.rater}" if cell.rater else f"{LABEL_OF}{cell.criterion}"
+            # Without the colon at the end, the rater "coder: 2" would be a coder of the criterion 2.
+            rater = grid if ":" in cell.rater else f"{RATER_OF}{cell.rater}"
+            only = rater if cell.rater else f"{LABEL_OF}{cell.criterion}"
             role = grid if cell.rater and cell.criterion else only
             roles["label" if role == LABEL_OF else role] = cell.column
         return roles | ({"unit": self.keys[0]} if len(self.keys) == 1 else {})
+
+
+def rater_and_criterion(role: str) -> tuple[str, str]:
+    """Return whose labels a column has, and for which criterion: "" where another column says so."""
+    if role.startswith(LABEL_OF):
+        return "", role.removeprefix(LABEL_OF)
+    name = role.removeprefix(RATER_OF)
+    rater, colon, criterion = name.rpartition(":")
+    return (rater, criterion) if colon else (name, "")

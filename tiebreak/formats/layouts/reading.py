@@ -6,21 +6,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from tiebreak.errors import InvalidInput
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.layouts.grids import is_marked
 from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.labels import LabelRule, rule_for, side_of
-from tiebreak.formats.layouts.layout import DEFAULT, Cell, Layout
+from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -33,10 +34,11 @@ from tiebreak.formats.readers import convert, recognised
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
+from tiebreak.formats.tables.choosing import parse_columns
 from tiebreak.formats.tables.profiles import is_empty, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.missing_labels import is_missing
-from tiebreak.scales import infer_scale
+from tiebreak.scales import Scale, infer_scale
 
 QUESTION, BETTER = "How do you rate this text?", "Which text is better?"
 MAX_NAMED = 6
@@ -54,11 +56,41 @@ class Choice:
     ``columns`` are columns by role: those of the ratings format, ``rater:NAME`` for a column with
     the labels of one rater, and ``label:CRITERION`` for one with the labels of a criterion.
     ``left_out`` are columns that no guess may use. ``reader`` names the platform or dataset.
+    ``scales`` has scales by criterion; others are those of the file, or inferred. ``sheet`` is that
+    of a workbook.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     reader: str = ""
+    scales: Mapping[str, str] = field(default_factory=dict)
+    sheet: str = ""
+
+    @classmethod
+    def parse(
+        cls,
+        columns: str = "",
+        left_out: Iterable[str] = (),
+        scales: Iterable[str] = (),
+        *,
+        reader: str = "",
+        sheet: str = "",
+    ) -> Self:
+        """Return what someone typed: `ROLE=COLUMN,…`, and `CRITERION=SCALE` for each scale."""
+        roles = parse_columns(columns, COLUMNS, (RATER_OF, LABEL_OF))
+        return cls(roles, tuple(left_out), reader, parse_scales(scales), sheet)
+
+
+def parse_scales(declared: Iterable[str]) -> dict[str, str]:
+    """Return the scales by criterion that someone typed as `CRITERION=SCALE`."""
+    scales = {}
+    for text in declared:
+        criterion, equals, spec = text.partition("=")
+        if not equals:
+            sentence = f"A scale must have the form CRITERION=SCALE, not {text[:100]!r}."
+            raise DomainError("bad_option", sentence, status=400)
+        scales[criterion] = spec
+    return scales
 
 
 @dataclass(frozen=True)
@@ -142,7 +174,7 @@ class Existing:
 
 
 def read_existing(
-    source: Path | Iterable[Row],
+    source: Path | Table | Iterable[Row],
     *,
     choice: Choice | None = None,
     limits: Limits = LIMITS,
@@ -152,8 +184,9 @@ def read_existing(
 
     Parameters
     ----------
-    source : Path or iterable of dict
-        File of any usual format (CSV, TSV, JSON, JSON Lines, Parquet, XLSX, also with gzip), or rows.
+    source : Path, Table or iterable of dict
+        File of any usual format (CSV, TSV, JSON, JSON Lines, Parquet, XLSX, also with gzip), a table
+        that is open, or rows.
     choice : Choice, optional
         What is not to be guessed.
     limits : Limits, optional
@@ -180,18 +213,43 @@ def read_existing(
     '4 items × 2 raters, 6 ratings, 2 missing, ordinal 1 to 4 (inferred).'
     """
     choice = choice or Choice()
+    existing = _read(source, replace(choice, scales={}), limits, name)
+    return _with_scales(existing, choice.scales) if choice.scales else existing
+
+
+def is_native(path: Path) -> bool:
+    """Whether a file has the columns of the ratings format, which are not guessed."""
+    return is_ratings_file(path) and has_rating_columns(path)
+
+
+def _read(
+    source: Path | Table | Iterable[Row], choice: Choice, limits: Limits, name: str
+) -> Existing:
+    if isinstance(source, Table):
+        return _of_table(source, source.name, choice)
     if isinstance(source, Path):
-        if choice == Choice() and is_ratings_file(source) and has_rating_columns(source):
+        if choice == Choice() and is_native(source):
             return _of_ratings(read_ratings(source, limits=limits))
         reader = choice.reader or ("" if choice.columns else recognised(source))
         if reader not in ("", TABLE):
             return _of_platform(reader, source)
-        with open_table(source, limits=limits) as table:
+        with open_table(source, limits=limits, sheet=choice.sheet) as table:
             return _of_table(table, source.name, choice)
     rows = list(source)
     if choice == Choice() and rows and {*rows[0]} >= RATING_COLUMNS:
         return _of_ratings(_typed(rows, name))
     return _of_table(_Rows(rows), name, choice)
+
+
+def _with_scales(existing: Existing, scales: Mapping[str, str]) -> Existing:
+    """Return the ratings with scales that someone chose."""
+    criteria = existing.table.coded("criterion").in_order
+    for name, spec in scales.items():
+        if name not in criteria:
+            sentence = f"No rating has the criterion {name!r}. The criteria are: {', '.join(criteria)[:1000]}."
+            raise DomainError("unknown_criterion", sentence, status=400)
+        Scale.parse(spec)
+    return replace(existing, scales={**existing.scales, **scales})
 
 
 @dataclass(frozen=True)
@@ -446,9 +504,13 @@ def _in_words(scale: str) -> str:
 
 def _row_of(table: RatingTable, index: int) -> Row:
     """Return the cells of a rating that have a value."""
-    cells = {name: table.value(name, index) for name in table.columns}
+    cells = {name: _plain(table.value(name, index)) for name in table.columns}
     row = {name: _name(value) for name, value in cells.items() if not _is_default(value)}
     return {"instance": row["unit"], **row}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_default(value: Any) -> bool:

@@ -128,4 +128,4 @@ def _knows(head: Head) -> bool:
     return by_whom and head.has("instruction", "output_1", "output_2", "preference")
 
 
-READER = Reader(read_alpacaeval, _knows)
+READER: Reader = Reader(read_alpacaeval, _knows)

@@ -77,4 +77,4 @@ def _object(value: Any, path: Path) -> dict[str, Any]:
 
 
 # Any object of objects has this layout.
-READER = Reader(read_alttest)
+READER: Reader = Reader(read_alttest)

@@ -85,4 +85,4 @@ def _knows(head: Head) -> bool:
     return bool(lines) and all(map(_LINE.match, lines))
 
 
-READER = Reader(read_appraise, _knows)
+READER: Reader = Reader(read_appraise, _knows)

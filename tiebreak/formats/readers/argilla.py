@@ -115,4 +115,4 @@ def _knows(head: Head) -> bool:
     return is_nested or is_flat
 
 
-READER = Reader(read_argilla, _knows)
+READER: Reader = Reader(read_argilla, _knows)

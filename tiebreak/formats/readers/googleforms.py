@@ -55,4 +55,4 @@ def _knows(head: Head) -> bool:
     return bool(questions) and all(_TIME.fullmatch(time.replace("T", " ")) for time in times)
 
 
-READER = Reader(read_googleforms, _knows)
+READER: Reader = Reader(read_googleforms, _knows)

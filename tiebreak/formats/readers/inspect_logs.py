@@ -148,4 +148,4 @@ def _attached(value: Any, attachments: dict[str, str]) -> Any:
     return value
 
 
-READER = Reader(read_inspect)
+READER: Reader = Reader(read_inspect)

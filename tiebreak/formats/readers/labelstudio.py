@@ -331,4 +331,4 @@ def _knows(head: Head) -> bool:
     return is_tasks or head.has("annotator", "annotation_id", "lead_time")
 
 
-READER = Reader(read_labelstudio, _knows)
+READER: Reader = Reader(read_labelstudio, _knows)

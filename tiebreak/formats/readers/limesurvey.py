@@ -70,4 +70,4 @@ def _column(name: str, code: str, words: str) -> Column:
     return Column(name, array[1], words, array[2]) if array else Column(name, code, words)
 
 
-READER = Reader(read_limesurvey, lambda head: {*KNOWN} <= _codes(head.columns).keys())
+READER: Reader = Reader(read_limesurvey, lambda head: {*KNOWN} <= _codes(head.columns).keys())

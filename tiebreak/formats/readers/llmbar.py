@@ -166,4 +166,4 @@ def _label(value: str, path: Path, line: int) -> Row:
     return {"label": None, "raw": value}
 
 
-READER = Reader(read_llmbar, lambda head: head.has("judge", "human_label", *ORDERS))
+READER: Reader = Reader(read_llmbar, lambda head: head.has("judge", "human_label", *ORDERS))

@@ -101,4 +101,4 @@ def _texts(row: dict[str, Any], name: str, model: str) -> list[LoggedText]:
     ]
 
 
-READER = Reader(read_lm_eval)
+READER: Reader = Reader(read_lm_eval)

@@ -96,4 +96,4 @@ def _knows(head: Head) -> bool:
     return head.has("winner_model_a", "winner_tie") or (is_battle and bool(notes & {*head.columns}))
 
 
-READER = Reader(read_lmarena, _knows)
+READER: Reader = Reader(read_lmarena, _knows)

@@ -164,4 +164,4 @@ def _name_of(prompt: Turns, row: Row) -> str:
     return f"prompt-{hashlib.sha256(json.dumps(prompt).encode()).hexdigest()[:12]}"
 
 
-READER = Reader(read_messages)
+READER: Reader = Reader(read_messages)

@@ -158,4 +158,4 @@ def _knows(head: Head) -> bool:
     return (is_vote and not of_arena) or head.has("question_id", "g1_winner", "g2_winner")
 
 
-READER = Reader(read_mtbench, _knows)
+READER: Reader = Reader(read_mtbench, _knows)

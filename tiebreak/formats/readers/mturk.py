@@ -226,4 +226,4 @@ def _knows(head: Head) -> bool:
     return has_ids and head.any_begins("Answer.")
 
 
-READER = Reader(read_mturk, _knows)
+READER: Reader = Reader(read_mturk, _knows)

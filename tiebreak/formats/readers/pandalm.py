@@ -160,4 +160,4 @@ def _label(answer: Any) -> Row:
     return {"label": label} if label is not None else {"label": None, "raw": str(answer) or "?"}
 
 
-READER = Reader(read_pandalm, lambda head: head.has("idx", "cmp_key", "annotator1"))
+READER: Reader = Reader(read_pandalm, lambda head: head.has("idx", "cmp_key", "annotator1"))

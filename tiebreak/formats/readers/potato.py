@@ -72,4 +72,4 @@ def _knows(head: Head) -> bool:
     return is_table or (head.has("displayed_text") and head.any_begins("label_annotations"))
 
 
-READER = Reader(read_potato, _knows)
+READER: Reader = Reader(read_potato, _knows)

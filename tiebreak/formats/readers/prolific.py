@@ -26,4 +26,4 @@ def read_prolific(paths: Sequence[Path], systems: tuple[str, str] | None = None)
     raise FormatError.of(", ".join(path.name for path in paths), None, "no_ratings", reason)
 
 
-READER = Reader(read_prolific, lambda head: head.has(*COLUMNS) or head.has(*EARLIER))
+READER: Reader = Reader(read_prolific, lambda head: head.has(*COLUMNS) or head.has(*EARLIER))

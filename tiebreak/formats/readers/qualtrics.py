@@ -90,4 +90,4 @@ def _responses(rows: Sequence[Row], path: Path) -> Iterator[tuple[str, Row]]:
             yield str(row.get("ResponseId") or f"{path.stem}-{number}"), row
 
 
-READER = Reader(read_qualtrics, lambda head: any(map(_are_ids, head.rows[:3])))
+READER: Reader = Reader(read_qualtrics, lambda head: any(map(_are_ids, head.rows[:3])))

@@ -60,4 +60,4 @@ def _knows(head: Head) -> bool:
     return head.has("instance", "system") and len(lists & {*CRITERIA}) > 1
 
 
-READER = Reader(read_summeval, _knows)
+READER: Reader = Reader(read_summeval, _knows)

@@ -98,4 +98,4 @@ def _knows(head: Head) -> bool:
     return head.has(*KEYS) and (head.has("severity", "category") or head.has("score"))
 
 
-READER = Reader(read_wmt, _knows)
+READER: Reader = Reader(read_wmt, _knows)
