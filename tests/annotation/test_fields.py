@@ -159,7 +159,7 @@ def test_hostile_texts_are_text_wherever_raters_see_them(text_format, admin_clie
 
 
 def test_every_page_with_the_source_of_an_instance_has_its_fields():
-    shows = re.compile(r"(instance|item|page)\.source \}\}|text=page\.source")
+    shows = re.compile(r"(instance|item)\.source(\|\w+:\d+)? \}\}|text=page\.source")
     partial = re.compile(r"include \"(shown_fields|annotation/field)\.html\"")
     pages = {p: p.read_text() for p in (ROOT / "templates").rglob("*.html")}
     with_source = {p.name for p, text in pages.items() if shows.search(text)}
@@ -319,13 +319,17 @@ def test_rows_of_an_instance_must_agree_on_its_field_which_is_not_guessed_else(t
         "model": ["x", "y", "x", "y"],
         "output": [f"The answer number {i} is here." for i in range(4)],
         "question": ["What are ships?"] * 2 + ["What are bees?"] * 2,
-        "passage": [*PASSAGES, *PASSAGES],
+        "passage": [f"Passage {i} about ships." for i in range(4)],
     }
     path = table(tmp_path, **columns)
     owner = User.objects.create_user("ada", is_staff=True)
     with open_table(path) as opened:
         plan = TableReading(opened).plan
     assert (plan.columns["source"], plan.fields) == ("question", {})
+    agreeing = table(tmp_path, **columns | {"passage": [p for p in PASSAGES for _ in "xy"]})
+    with open_table(agreeing) as opened:
+        assert TableReading(opened).plan.fields == {"passage": "passage"}
+    table(tmp_path, **columns)
     chosen = {"instance": "id", "system": "model", "text": "output", "field:passage": "passage"}
     with pytest.raises(BadTable) as refusal:
         import_table(path=path, owner=owner, title="t", choice=Choice("long", chosen))

@@ -511,6 +511,7 @@ class _Guess:
         named = [c for c in short if says(c.name, "category")]
         few = [c for c in short if 2 <= c.distinct <= 50 and c.repeats >= 2 and not _is_vote(c)]
         few = [c for c in few if not says(c.name, "instance") and not says(c.name, "system")]
+        few = [c for c in few if not (is_field_name(c.name) and _may_be_text(c))]
         few = [c for c in few if c.share(c.words) < MAX_CATEGORY_WORDS]
         key = roles.get("instance") or roles.get("source")
         named, few = (
