@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 
 import openpyxl
 import pytest
@@ -55,12 +56,17 @@ def create(client, address, **changes):
     return client.post(address, form_of(client.get(address), do="create", **changes))
 
 
-def test_it_works(client, ada):
+def numbers_in(seen):
+    """Return the numbers of the sentence that says what was read."""
+    return re.findall(r"\d+", seen.sentence)
+
+
+def test_a_matrix_becomes_a_closed_study(client, ada):
     address = upload(client, MATRIX, "my_matrix.csv")
     page = client.get(address)
     assert page_of(page) == "ratings"
     seen = page.context["seen"]
-    assert seen.sentence == "4 items × 3 raters, 11 ratings, 1 missing, ordinal 1 to 5 (inferred)."
+    assert numbers_in(seen) == ["4", "3", "11", "1", "1", "5"]
     assert seen.first[0] == ["1", "Rater1", "preference", "1"]
     assert not Study.objects.exists()
     answer = create(client, address)
@@ -94,7 +100,7 @@ def test_labels_of_raters_and_criteria_are_chosen_and_what_is_typed_is_kept(clie
     }
     roles |= {"role-3": "label", "criterion-3": "fluency", "rater-3": "Bo"}
     page = client.post(address, form_of(client.get(address), **roles))
-    assert page.context["seen"].sentence.startswith("4 items × 2 raters, 7 ratings")
+    assert numbers_in(page.context["seen"])[:3] == ["4", "2", "7"]
     rows = [(row.role, row.rater, row.criterion) for row in page.context["rows"]]
     assert rows[1] == ("label", "Ann: 1", "fluency")
     assert rows[2][0] == "leave_out"
@@ -122,9 +128,7 @@ def test_a_platforms_file_is_known_and_can_be_read_as_a_table(client, ada):
     address = address.replace("/kind/", "/ratings/")
     page = client.get(address)
     assert page.context["seen"].known == "mturk"
-    assert page.context["seen"].sentence.startswith(
-        "This is a Mechanical Turk batch: 12 assignments"
-    )
+    assert numbers_in(page.context["seen"])[:2] == ["12", "1"]
     as_table = client.post(address, form_of(page, reader="table"))
     assert as_table.context["seen"].reader != "mturk"
     assert create(client, address).status_code == 302
@@ -156,7 +160,7 @@ def test_a_sheet_is_chosen(client, ada):
     book.save(out)
     address = ratings_page(upload(client, out.getvalue(), "book.xlsx"))
     page = client.post(address, form_of(client.get(address), sheet="scores"))
-    assert page.context["seen"].sentence.startswith("4 items × 3 raters")
+    assert numbers_in(page.context["seen"])[:2] == ["4", "3"]
     assert client.post(address, form_of(page, do="create")).status_code == 302
 
 

@@ -1,4 +1,5 @@
 import json
+import zipfile
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -196,7 +197,10 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def _content(path: Path) -> str:
-    """Return the content of a file as text, also of a Parquet file."""
+    """Return the content of a file as text, also of a Parquet file or a workbook."""
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(path) as book:
+            return "".join(book.read(name).decode() for name in book.namelist())
     if path.suffix == ".parquet":
         return str(pyarrow.parquet.read_table(path).to_pylist())
     return path.read_text(encoding="utf-8")
