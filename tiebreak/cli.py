@@ -17,7 +17,13 @@ from typing import Any
 from tiebreak import __version__
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.comparison import compare_ratings
-from tiebreak.formats.layouts import TABLE, Choice, parse_scales, read_existing
+from tiebreak.formats.layouts import (
+    TABLE,
+    Choice,
+    UnclearLayoutError,
+    parse_scales,
+    read_existing,
+)
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.readers import READERS, Converted
 from tiebreak.formats.readers import convert as read_published
@@ -465,6 +471,9 @@ def _as_domain_errors(out: Path | None = None) -> Iterator[None]:
     """Turn errors raised while reading, computing or writing ``out`` into `DomainError`."""
     try:
         yield
+    except UnclearLayoutError as error:
+        example = f" For example: --columns {error.example}" if error.example else ""
+        raise DomainError(error.code, f"{error.message}{example}", status=400) from error
     except InvalidInput as error:
         raise DomainError(error.code, error.message, status=400) from error
     except OSError as error:

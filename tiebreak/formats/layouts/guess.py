@@ -31,18 +31,28 @@ from tiebreak.formats.tables.profiles import Column, Profile
 
 MAX_WORDS_OF_LABELS = 60
 MAX_RATERS = 200
-WHO = "Say which column names them, as in --columns rater=COLUMN, or which columns are raters."
+WHO = (
+    "Choose the column that names the raters, or the columns of which each has one rater's labels."
+)
 _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
 # Names of raters where nothing else is: a subject is an item beside columns of raters.
 _PEOPLE = {
     *("subject", "person", "name", "listener", "student", "teacher", "panelist", "voter", "email")
 }
-NO_UNIT = "No column says which item a row rates. Say which, as in --columns unit=COLUMN."
+NO_UNIT = "No column says which item a row rates. Choose it."
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
-    " of them, as in --columns label={}, or name the criteria: --columns {}"
+    " of them, or name the criteria."
 )
 MIN_ROWS = 5
+
+
+class UnclearLayoutError(DomainError):
+    """It is not clear who rated what. ``example`` shows how columns are chosen: `ROLE=COLUMN,…`, or ""."""
+
+    def __init__(self, code: str, sentence: str, example: str = "") -> None:
+        super().__init__(code, sentence, status=400)
+        self.example = example
 
 
 def layout_of(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str] = ()) -> Layout:
@@ -220,16 +230,16 @@ class _Guess:
         is_clear = self._is_shared(keys) and is_item
         chosen = named or plain[:1] or (differing if is_clear else [])
         if not chosen:
-            raise _unclear(
-                "no_label", "No column has labels. Say which, as in --columns label=COLUMN."
+            raise UnclearLayoutError(
+                "no_label", "No column has labels. Choose the column that has them.", "label=COLUMN"
             )
         if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
         stems = {m[1] for c in chosen if (m := NUMBERED.fullmatch(c.name.strip()))}
         if len(stems) == 1 and role_of(next(iter(stems))) == "label":
             names = [c.name for c in chosen]
-            chosen_as = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
-            raise _unclear("repeated_label", TWICE.format(", ".join(names), names[0], chosen_as))
+            example = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
+            raise UnclearLayoutError("repeated_label", TWICE.format(", ".join(names)), example)
         return [Cell(c.name, "", c.name.strip()) for c in chosen]
 
     def _differs(self, column: Column, keys: Sequence[str]) -> bool:
@@ -244,7 +254,7 @@ class _Guess:
         candidates = self._candidates()
         counts = counts_in(candidates, self.profile)
         if counts:
-            raise _unclear(
+            raise UnclearLayoutError(
                 "counts_per_label",
                 f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
                 " gave which. Agreement needs one row for each rating, or one column for each rater.",
@@ -266,13 +276,14 @@ class _Guess:
     def _nobody(self) -> DomainError:
         names = [c.name for c in self._candidates() if c.distinct > 1]
         if not names:
-            return _unclear("no_rater", f"No column says who rated. {WHO}")
-        chosen = ",".join(f"{RATER_OF}{name}={name}" for name in names[:3])
-        return _unclear(
-            "no_rater",
-            f"The columns {', '.join(names[:6])} may have labels, but no column says who gave them. {WHO}"
-            f" If they are raters: --columns {chosen}{',…' * (len(names) > 3)}",
+            return UnclearLayoutError(
+                "no_rater", f"No column says who rated. {WHO}", "rater=COLUMN"
+            )
+        example = ",".join(f"{RATER_OF}{name}={name}" for name in names[:3])
+        named = (
+            f"The columns {', '.join(names[:6])} may have labels, but no column says who gave them."
         )
+        return UnclearLayoutError("no_rater", f"{named} {WHO}", example)
 
     def _computed(self, cells: Sequence[Cell]) -> list[str]:
         """Return the columns of labels that follow from the others: their sum, mean or majority."""
@@ -306,7 +317,7 @@ class _Guess:
         if not is_long:
             return ()
         if not named:
-            raise _unclear("no_unit", NO_UNIT)
+            raise UnclearLayoutError("no_unit", NO_UNIT, "unit=COLUMN")
         return (named[0].name, *systems)
 
     def _fewest(
@@ -345,7 +356,3 @@ class _Guess:
         """Whether several rows of a long table have the same item, as several raters must."""
         values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
         return len({*values}) < len(values)
-
-
-def _unclear(code: str, sentence: str) -> DomainError:
-    return DomainError(code, sentence, status=400)
