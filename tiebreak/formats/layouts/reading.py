@@ -494,6 +494,8 @@ def _in_words(scale: str) -> str:
     if kind == "nominal":
         more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
         return f"nominal: {', '.join(names[:MAX_NAMED])}{more}"
+    if kind == "preference":
+        return "preference with ties" if rest.startswith("tie") else f"preference {rest}".strip()
     if kind == "ordinal" and len(names) > 1:
         return f"ordinal from {names[0]} to {names[-1]}"
     return f"{kind} {rest.replace('..', ' to ')}".strip()
