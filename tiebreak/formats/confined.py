@@ -27,7 +27,7 @@ from tiebreak.formats.layouts import Choice, look_at, ratings_in
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
 from tiebreak.formats.readers import convert, log_of, logs_in, read_verdicts
-from tiebreak.formats.readers.inspect_logs import MAX_FILES as MAX_LOG_FILES
+from tiebreak.formats.readers.logs.inspect_logs import MAX_FILES as MAX_LOG_FILES
 from tiebreak.formats.readers.verdicts import NAMELESS
 from tiebreak.formats.rows import Row, read_jsonl
 from tiebreak.formats.tables.problems import BadCell, TableProblems

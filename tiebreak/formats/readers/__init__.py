@@ -17,13 +17,10 @@ from tiebreak.formats.readers import (
     appraise,
     argilla,
     googleforms,
-    inspect_logs,
     labelstudio,
     limesurvey,
     llmbar,
-    lm_eval,
     lmarena,
-    messages,
     mtbench,
     mturk,
     pandalm,
@@ -34,6 +31,7 @@ from tiebreak.formats.readers import (
     wmt,
 )
 from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.logs import inspect_logs, lm_eval, messages
 from tiebreak.formats.readers.recognition import Reader, head_of
 from tiebreak.formats.readers.verdicts import Verdict, named, pandalm_verdicts, verdicts_of
 from tiebreak.formats.rows import Row

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tiebreak.formats import FormatError
 from tiebreak.formats.readers.converted import Converted, files_of, rows_of
-from tiebreak.formats.readers.logs import (
+from tiebreak.formats.readers.logs.samples import (
     ERROR,
     MEDIA,
     HasMedia,

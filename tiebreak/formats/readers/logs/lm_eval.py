@@ -8,7 +8,7 @@ from typing import Any
 
 from tiebreak.formats import FormatError
 from tiebreak.formats.readers.converted import Converted, files_of, load_json
-from tiebreak.formats.readers.logs import Log, LoggedText, first_object, study_of
+from tiebreak.formats.readers.logs.samples import Log, LoggedText, first_object, study_of
 from tiebreak.formats.readers.recognition import Reader
 from tiebreak.formats.tables.nesting import decoded, is_conversation
 

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 from tiebreak.formats import FormatError
 from tiebreak.formats.archive import ZIP_ERRORS, opened
 from tiebreak.formats.readers.converted import Converted, files_of
-from tiebreak.formats.readers.logs import (
+from tiebreak.formats.readers.logs.samples import (
     ERROR,
     MEDIA,
     HasMedia,
