@@ -12,10 +12,11 @@ from tiebreak.report import build_report
 FOLDER = ROOT / "tests" / "tiebreak" / "formats" / "layouts_of_others"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 # Layouts that a person reads, and of which this reader asks. None is misread.
-ASKED = {"19_one_rater_named_in_the_header.tsv"}
+ASKED = {"19_one_rater_named_in_the_header.tsv", "37_reviews_inside_systems.jsonl"}
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
     "13_an_error_in_each_row.tsv": "the weights (major 5, minor 1",
+    "38_two_models_judge_the_same_pair.csv": "Read as machine raters: anthropic",
 }
 
 

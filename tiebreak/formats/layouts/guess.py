@@ -102,6 +102,8 @@ class _Guess:
         computed = [] if self.chosen else self._computed(cells)
         cells = [cell for cell in cells if cell.column not in computed]
         self._leave({cell.column for cell in cells})
+        if not cells:
+            self._criterion()
         keys = self._keys(is_long=not cells or not cells[0].rater)
         self._leave({*keys})
         cells = cells or self._beside_raters(keys)
@@ -150,7 +152,11 @@ class _Guess:
                 self._take("system_a", column)
                 self._take("system_b", other)
                 return
-        plain = [c for c in named if {"".join(words_of(c.name)), *words_of(c.name)[-1:]} & _SYSTEM]
+        plain = [
+            c
+            for c in named
+            if {"".join(words_of(c.name)), *words_of(c.name)[-1:], *words_of(c.name)[:1]} & _SYSTEM
+        ]
         if plain and plain[0].distinct > 1 and plain[0].repeats > 1:
             self._take("system_a", plain[0])
 
@@ -171,6 +177,13 @@ class _Guess:
         is_numbered = re.search(r"\d", column.name) is not None or len(column.name.strip()) == 1
         is_other = column.is_prose or has_several or is_numbered or is_computed(column.name)
         return role in roles and not is_other and "." not in column.name
+
+    def _criterion(self) -> None:
+        """Take the column that names criteria: short words, each of many ratings."""
+        named = [c for c in self.free if self.roles[c.name] == "criterion" and c.is_short]
+        named = [c for c in named if c.repeats >= 2 and not c.is_number]
+        if named and "criterion" not in self.facts:
+            self._take("criterion", named[0])
 
     def _take(self, role: str, column: Column) -> None:
         if role not in self.facts:
@@ -211,28 +224,25 @@ class _Guess:
     def _beside_raters(self, keys: Sequence[str]) -> list[Cell]:
         """Return one column of labels, or one for each criterion, where a column names the rater."""
         free = [c for c in self._candidates() if not is_fact(c.name)]
-        named = [c for c in free if self.roles[c.name] == "label"]
-        if "criterion" not in self.facts:
-            named += [c for c in free if c not in named and is_criterion(c.name)]
-            criterion = [
-                c for c in self.free if self.roles[c.name] == "criterion" and c not in named
-            ]
-            if criterion and criterion[0].is_short:
-                self._take("criterion", criterion[0])
-        plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
         # An answer differs between raters of an item and items of a rater, or it says something else.
-        differing = [
-            c for c in free if self._differs(c, keys) and self._differs(c, [self.facts["rater"]])
-        ]
-        is_item = any(
-            self.roles[k] == "unit" or self.profile[k].is_prose for k in keys if k in self.roles
-        )
+        rater = [self.facts["rater"]]
+        differing = [c for c in free if self._differs(c, keys) and self._differs(c, rater)]
+        named = [c for c in free if self.roles[c.name] == "label"]
+        if (
+            len(named) > 1
+        ):  # what is the same for all raters of an item was computed from their labels
+            named = [c for c in named if c in differing] or named
+        if "criterion" not in self.facts and any(is_criterion(c.name) for c in free):
+            others = differing if not named else []
+            named = [c for c in free if c in named or c in others or is_criterion(c.name)]
+        plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
+        items = [key for key in keys if key in self.roles]
+        is_item = any(self.roles[key] == "unit" or self.profile[key].is_prose for key in items)
         is_clear = self._is_shared(keys) and is_item
         chosen = named or plain[:1] or (differing if is_clear else [])
         if not chosen:
-            raise UnclearLayoutError(
-                "no_label", "No column has labels. Choose the column that has them.", "label=COLUMN"
-            )
+            sentence = "No column has labels. Choose the column that has them."
+            raise UnclearLayoutError("no_label", sentence, "label=COLUMN")
         if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
         stems = {m[1] for c in chosen if (m := NUMBERED.fullmatch(c.name.strip()))}
@@ -266,9 +276,9 @@ class _Guess:
         grid = grid_of(candidates, others)
         if grid:
             return grid
-        raters = [c for c in candidates if is_rater(c.name) or is_machine(c.name)]
-        raters += [c for c in candidates if c not in raters and INITIALS.fullmatch(c.name.strip())]
-        raters = [c for c in candidates if c in raters and shares_labels(c, raters)]
+        named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
+        named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
+        raters = [c for c in self.free if c in named and shares_labels(c, named)]
         return (
             [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
         )

@@ -10,7 +10,7 @@ ROLES: dict[str, frozenset[str]] = {
     role: frozenset(words.split())
     for role, words in {
         "unit": "unit item itemid example instance doc document segment segid seg question questionid hit"
-        " hitid sample sentence tweet comment post pair stimulus subject case row stimuli url uri link file filename path page audio video sound clip recording image id idx index uid key"
+        " hitid sample sentence tweet comment post pair stimulus subject case assignment row stimuli url uri link file filename path page audio video sound clip recording image id idx index uid key"
         " no nr einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
         " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
@@ -19,7 +19,7 @@ ROLES: dict[str, frozenset[str]] = {
         "label": "label rating score judgment judgement annotation answer response value vote choice"
         " preference class grade stars winner verdict bewertung urteil punkte punkt antwort note"
         " étiquette réponse jugement évaluation 评分 标签 分数 打分 得分",
-        "criterion": "criterion criteria dimension aspect metric attribute quality kriterium merkmal"
+        "criterion": "criterion criteria dimension aspect metric attribute quality skill trait kriterium merkmal"
         " critère 维度 标准 指标",
         "reason": "reason rationale explanation justification begründung 理由",
     }.items()
@@ -29,7 +29,7 @@ ROLES: dict[str, frozenset[str]] = {
 _OTHER: dict[str, frozenset[str]] = {
     kind: frozenset(words.split())
     for kind, words in {
-        "computed": "soft kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority consensus final aggregate aggregated"
+        "computed": "soft hard kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority consensus final aggregate aggregated"
         " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
         " counts num n adjudicated resolved mittelwert durchschnitt mehrheit moyenne majorité 平均 总计",
         "fact": "age gender sex country language education nationality time date timestamp duration seconds"
@@ -43,6 +43,11 @@ _OTHER: dict[str, frozenset[str]] = {
         "total": "total sum mean average avg gesamt summe mittelwert moyenne 合计 平均",
     }.items()
 }
+# Words that say that a column numbers or names something, and not what.
+_IDS = frozenset(
+    ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")
+)
+_PERSON = re.compile(r"[^@\s]+@[^@\s]+\.\w+|\d{4,}")
 _RATER_NAME = re.compile(
     r"(rater|annotator|anno|ann|coder|judge|reviewer|expert|evaluator|worker|assessor|participant|subject"
     r"|human|grader|turker|labell?er|user|person|bewerter|kodierer|annotateur|juge|codeur|标注者?|评分者?)"
@@ -66,11 +71,16 @@ def role_of(name: str) -> str:
     plain = unicodedata.normalize("NFKC", name).strip().casefold()
     if plain in COLUMNS:
         return plain
-    words = [word for word in _words(plain) if word not in {"id", "name", "the", "of", "by"}]
-    said = {form for word in ("".join(words), *words[-1:]) for form in (word, _singular(word))}
-    is_id = not {"id", "identifier", "uuid"}.isdisjoint(_words(plain))
+    if plain in ("ann", "anno"):
+        return "rater"
+    every = _words(re.sub(r"(?<=\w)\s*[(\[].*", "", name.strip()))
+    words = [word for word in every if word not in _IDS]
+    # The judge of `judge_model` is a model, and its rater is the judge.
+    last = words[:1] if words[-1:] == ["model"] else words[-1:]
+    said = {form for word in ("".join(words), *last) for form in (word, _singular(word))}
+    is_id = not {"id", "ids", "identifier", "uuid"}.isdisjoint(every)
     for role, known in ROLES.items():
-        if not known.isdisjoint(said) and (not is_id or role in ("unit", "rater")):
+        if not known.isdisjoint(said) and (not is_id or role in ("unit", "rater", "criterion")):
             return role
     return "unit" if is_id else ""
 
@@ -87,6 +97,8 @@ def _singular(word: str) -> str:
 def is_computed(name: str) -> bool:
     """Whether a column has values that were computed from ratings, or a gold label."""
     plain = name.strip().casefold()
+    if _PERSON.fullmatch(plain):
+        return False
     is_number_of = plain.startswith(("number of", "no. of", "num_", "n_", "anzahl", "nombre de"))
     return is_number_of or not _OTHER["computed"].isdisjoint(_words(plain))
 
@@ -102,8 +114,9 @@ def is_criterion(name: str) -> bool:
 
 
 def is_rater(name: str) -> bool:
-    """Whether a column is named after one of several raters, as `rater_2`, `A1` and `B` are."""
-    return _RATER_NAME.fullmatch(name.strip()) is not None
+    """Whether a column is named after one of several raters: `rater_2`, `A1`, `B`, an address, a number."""
+    plain = name.strip()
+    return any(pattern.fullmatch(plain) for pattern in (_RATER_NAME, _PERSON))
 
 
 def is_machine(name: str) -> bool:

@@ -40,7 +40,7 @@ def _parts(row: Row) -> Iterator[Row]:
             for value in values:
                 yield from _parts(plain | flattened(value))
         return
-    lists = {name: v for name, v in row.items() if _is_scalars(v)}
+    lists = {name: v for name, v in row.items() if _is_scalars(v)} or _texts_of_lists(plain)
     raters = next((name for name in lists if role_of(name) == "rater"), None)
     if raters is not None:
         beside = {name: v for name, v in lists.items() if len(v) == len(lists[raters])}
@@ -52,6 +52,17 @@ def _parts(row: Row) -> Iterator[Row]:
     for name, values in lists.items():
         columns |= {f"{name} {k}": value for k, value in enumerate(values, start=1)}
     yield plain | {name: v for name, v in columns.items() if not isinstance(v, list | dict)}
+
+
+def _texts_of_lists(row: Row) -> dict[str, list[str]]:
+    """Return texts such as "ann1,ann2" as lists, if one names raters and others are as long."""
+    texts = {
+        n: v.split(",") for n, v in row.items() if isinstance(v, str) and "," in v and len(v) < 500
+    }
+    raters = next((n for n in texts if role_of(n) == "rater" and n.strip().endswith("s")), None)
+    beside = {n: v for n, v in texts.items() if raters and len(v) == len(texts[raters])}
+    are_labels = any(role_of(n) == "label" for n in beside)
+    return {n: [part.strip() for part in v] for n, v in beside.items()} if are_labels else {}
 
 
 def _is_annotations(value: Any) -> bool:
