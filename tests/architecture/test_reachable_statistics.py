@@ -79,7 +79,10 @@ def _resolved(module: str, name: str) -> Definition | None:
             return module, name
         if name not in _imports(module):
             return None
-        module, name = _imports(module)[name]
+        source = _imports(module)[name]
+        if source == (module, name):  # a package that imports its own module
+            return None
+        module, name = source
     return None
 
 
