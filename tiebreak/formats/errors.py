@@ -184,7 +184,13 @@ class FormatError(DomainError, ValueError):
         return cls([Problem(file, line, code, reason)])
 
     def as_json(self) -> dict[str, Any]:
-        """Return the error as another process sends it."""
+        """Return the error as another process sends it.
+
+        Returns
+        -------
+        dict
+            Problems, their number and their kinds, for `from_json`.
+        """
         return {
             "problems": [vars(problem) for problem in self.problems],
             "total": self.total,
@@ -193,7 +199,18 @@ class FormatError(DomainError, ValueError):
 
     @classmethod
     def from_json(cls, error: dict[str, Any]) -> Self:
-        """Return the error that another process has sent."""
+        """Return the error that another process has sent.
+
+        Parameters
+        ----------
+        error : dict
+            What `as_json` returned.
+
+        Returns
+        -------
+        FormatError
+            The error.
+        """
         kinds = [ProblemKind(**{**k, "first": Problem(**k["first"])}) for k in error["kinds"]]
         return cls([Problem(**problem) for problem in error["problems"]], error["total"], kinds)
 
