@@ -29,15 +29,18 @@ MAX_INFERRED_POINTS = 21
 _LADDERS = tuple(
     tuple(tuple(rung.strip().split("|")) for rung in ladder.split("<"))
     for ladder in (
+        "strongly disagree < somewhat disagree|slightly disagree < neutral|neither agree nor disagree|neither"
+        " < somewhat agree|slightly agree < strongly agree",
         "strongly disagree|completely disagree|totally disagree < disagree < ?somewhat disagree|slightly"
         " disagree < neutral|neither agree nor disagree|neither|undecided < ?somewhat agree|slightly agree"
         " < agree < strongly agree|completely agree|totally agree",
-        "?terrible < ?very poor|very bad < poor|bad < fair|average|ok|okay|acceptable < good < ?very good"
+        "?terrible < ?very poor|very bad < poor|bad < fair|average|ok|okay|acceptable|neutral < good < ?very good"
         " < ?excellent",
         "?very low < low < medium|moderate < high < ?very high",
         "never < rarely|seldom < sometimes|occasionally < often|frequently < always",
         "not at all < slightly|a little < moderately|somewhat < very|very much < ?extremely",
         "no < partly|partially < yes",
+        "very difficult < difficult < neutral < easy < very easy",
         "stimme überhaupt nicht zu|stimme gar nicht zu < stimme nicht zu|stimme eher nicht zu < weder noch|"
         "teils teils|neutral < stimme zu|stimme eher zu < stimme voll zu|stimme voll und ganz zu",
         "?sehr schlecht < schlecht < mittel|befriedigend < gut < ?sehr gut",
@@ -407,7 +410,7 @@ def _infer_preference(distinct: set[str], *, named: bool, compares: bool) -> Sca
 def _infer_other(distinct: set[str]) -> Scale:
     numbers = [_as_number(text) for text in distinct]
     if None in numbers:
-        ladder = _ladder(distinct)
+        ladder = ordered_words(distinct)
         if ladder is not None:
             return Scale.parse("ordinal:" + ",".join(ladder))
         names = tuple(sorted(distinct))
@@ -420,17 +423,34 @@ def _infer_other(distinct: set[str]) -> Scale:
     return Scale.parse("interval")
 
 
-def _ladder(distinct: set[str]) -> list[str] | None:
-    """Return the rungs of the ladder of which at least three are among the labels, and nothing else is."""
-    spelled = {text.casefold(): text for text in distinct}
+def ordered_words(labels: Iterable[str]) -> list[str] | None:
+    """Put words in the order that nobody doubts.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        Distinct words, such as low, medium and high, in any case.
+
+    Returns
+    -------
+    list of str or None
+        All words of the scale from the lowest to the highest, also those that are not among the labels;
+        None for one label or two single words, or if their order is not known.
+
+    Examples
+    --------
+    >>> ordered_words(["High", "low", "medium"])
+    ['low', 'medium', 'High']
+    """
+    distinct = set(labels)
+    spelled = {" ".join(text.casefold().split()): text for text in distinct}
+    # Two single words, such as good and bad, may be all there was to choose from.
+    if len(distinct) < (2 if any(" " in word for word in spelled) else 3):
+        return None
     for ladder in _LADDERS:
         rungs = [[word.removeprefix("?").strip() for word in rung] for rung in ladder]
         used = [[spelled[word] for word in rung if word in spelled] for rung in rungs]
-        if (
-            len(distinct) < 3
-            or sum(map(len, used)) < len(distinct)
-            or any(len(u) > 1 for u in used)
-        ):
+        if sum(map(len, used)) < len(distinct) or any(len(of_rung) > 1 for of_rung in used):
             continue
         every = zip(ladder, rungs, used, strict=True)
         return [u[0] if u else rung[0] for raw, rung, u in every if u or not raw[0].startswith("?")]

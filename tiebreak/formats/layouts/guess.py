@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from tiebreak.errors import DomainError
+from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import (
     INITIALS,
     NUMBERED,
@@ -15,7 +16,6 @@ from tiebreak.formats.layouts.grids import (
     is_marked,
     shares_labels,
 )
-from tiebreak.formats.layouts.labels import side_of
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, rater_and_criterion
 from tiebreak.formats.layouts.names import (
     is_computed,

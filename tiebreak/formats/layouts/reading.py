@@ -14,9 +14,9 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.label_cells import LabelRule, rule_for, side_of
 from tiebreak.formats.layouts.grids import is_marked
 from tiebreak.formats.layouts.guess import layout_of
-from tiebreak.formats.layouts.labels import LabelRule, rule_for, side_of
 from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded

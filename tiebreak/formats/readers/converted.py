@@ -17,36 +17,15 @@ from tiebreak.formats import (
 )
 from tiebreak.formats.cells import check_cells, parse_json
 from tiebreak.formats.errors import Problems
+from tiebreak.formats.label_cells import rule_for
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rows import Row, read_rows
 from tiebreak.formats.tables.nesting import answer_of, is_conversation, text_of
 from tiebreak.formats.tables.problems import BadCell
 from tiebreak.missing_labels import MISSING, is_missing
-from tiebreak.scales import Scale, infer_scale
+from tiebreak.scales import Scale, infer_scale, ordered_words
 
 MAX_CHOICES, MAX_CHOICE_LENGTH = 20, 60
-# Sets of words whose order is unmistakable, from the lowest to the highest.
-ORDERED_WORDS = tuple(
-    tuple(words.split(" < "))
-    for words in (
-        "strongly disagree < disagree < neutral < agree < strongly agree",
-        "strongly disagree < disagree < neither agree nor disagree < agree < strongly agree",
-        "strongly disagree < somewhat disagree < neither agree nor disagree < somewhat agree"
-        " < strongly agree",
-        "strongly disagree < disagree < somewhat disagree < neither agree nor disagree"
-        " < somewhat agree < agree < strongly agree",
-        "low < medium < high",
-        "very low < low < medium < high < very high",
-        "never < rarely < sometimes < often < always",
-        "very bad < bad < neutral < good < very good",
-        "very poor < poor < fair < good < very good",
-        "poor < fair < good < very good < excellent",
-        "not at all < slightly < moderately < very < extremely",
-        "very difficult < difficult < neutral < easy < very easy",
-    )
-)
-# "1 - Strongly disagree", "1: bad", "1 = bad".
-_NUMBERED = re.compile(r"(-?\d{1,3})\s*[-–—:=.()]\s*(\D.*)", re.DOTALL)
 _NO_CHOICE = re.compile(r"[\[{]|https?:|\d{4}-\d\d-\d\d|\d\d?/\d\d?/\d{4}")
 
 NO_RATINGS = "would be empty: the files have texts, but no ratings. Name a folder to write a bundle"
@@ -106,7 +85,7 @@ def labels_of(
         distinct = [t for t in dict.fromkeys(answers) if t.casefold() not in MISSING]
     if scale:
         return Labels(scale, {text: Scale.parse(scale).parse_label(text) for text in distinct})
-    read = _numbers(distinct, name) or _ordered_words(distinct, name)
+    read = _on_a_scale(distinct, name)
     if read:
         return read
     if len(distinct) < 2 < len(answers):
@@ -117,30 +96,21 @@ def labels_of(
     return Labels("nominal:" + ",".join(sorted({*names.values()})), names)
 
 
-def _numbers(distinct: Sequence[str], name: str) -> Labels | None:
-    """Return labels that are numbers, or are numbered as in "1 - Strongly disagree"."""
-    matches = {text: None if _number(text) else _NUMBERED.fullmatch(text) for text in distinct}
-    points = {text: match[1] if match else text for text, match in matches.items()}
-    worded = [text for text, match in matches.items() if match]
-    is_clear = not worded or len({*points.values()}) == len(points) > 1
-    if not (points and is_clear and all(map(_number, points.values()))):
+def _on_a_scale(distinct: Sequence[str], name: str) -> Labels | None:
+    """Return labels that are numbers, points with words, or words whose order is beyond doubt."""
+    rule = rule_for(distinct)
+    cells = {text: rule(text) for text in distinct}
+    if distinct and all(_number(str(cell)) for cell in cells.values()):
+        scale, note = infer_scale(cells.values(), name), rule.note
+    elif words := ordered_words(distinct):
+        scale = Scale.parse(f"ordinal:{','.join(words)}")
+        note = f"The answers {', '.join(words)} are in this order."
+    else:
         return None
-    read = infer_scale(points.values(), name)
-    if read.labels is None and not all(0 <= float(point) <= 100 for point in points.values()):
+    if scale.labels is None and not all(0 <= float(cell) <= 100 for cell in cells.values()):
         return Labels(note="which are numbers beyond 0 to 100")
-    note = f"Answers of {name} such as “{worded[0]}” are their number." if worded else ""
-    return Labels(read.spec, {t: read.parse_label(point) for t, point in points.items()}, note)
-
-
-def _ordered_words(distinct: Sequence[str], name: str) -> Labels | None:
-    words = {text: " ".join(text.casefold().split()) for text in distinct}
-    order = next((order for order in ORDERED_WORDS if {*words.values()} <= {*order}), ())
-    # Two single words, such as good and bad, may be all there was to choose from.
-    if not order or not (len(distinct) > 2 or any(" " in word for word in words.values())):
-        return None
-    note = f"The answers {', '.join(order)} are the points 1 to {len(order)} of {name}."
-    labels = {text: order.index(word) + 1 for text, word in words.items()}
-    return Labels(f"ordinal:1..{len(order)}", labels, note)
+    labels = {text: scale.parse_label(cell) for text, cell in cells.items()}
+    return Labels(scale.spec, labels, f"{name}: {note}" if note else "")
 
 
 def _are_choices(distinct: Sequence[str], n: int) -> bool:

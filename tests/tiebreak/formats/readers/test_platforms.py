@@ -365,8 +365,12 @@ def test_only_the_beginning_of_a_file_is_looked_at(encoding, tmp_path):
     ("answers", "scale", "labels"),
     [
         (["1 - Strongly disagree", "5 - Strongly agree", "3"], "ordinal:1..5", [1, 5, 3]),
-        (["Agree", "strongly agree", "Disagree"], "ordinal:1..5", [4, 5, 2]),
-        (["high", "low", "medium"], "ordinal:1..3", [3, 1, 2]),
+        (
+            ["Agree", "strongly agree", "Disagree"],
+            "ordinal:strongly disagree,Disagree,neutral,Agree,strongly agree",
+            [4, 5, 2],
+        ),
+        (["high", "low", "medium"], "ordinal:low,medium,high", [3, 1, 2]),
         (["good", "bad", "good"], "nominal:bad,good", ["good", "bad", "good"]),
         (["1. yes", "1. no", "1. yes"], "nominal:1. no,1. yes", ["1. yes", "1. no", "1. yes"]),
         (["Yes, a bit", "No", "No"], "nominal:No,Yes; a bit", ["Yes; a bit", "No", "No"]),
