@@ -6,7 +6,7 @@ The server's management commands `analyze` and `convert` use the same options an
 import json
 import logging
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -105,7 +105,7 @@ def _parser() -> ArgumentParser:
 def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None:
     """Add the options of `analyze`; ``source`` is the name of its first argument in the help."""
     parser.add_argument("source", metavar=source)
-    _add_choice_options(parser)
+    add_choice_options(parser)
     for name, kind in WRITTEN.items():
         parser.add_argument(f"--{name}", type=Path, metavar=kind.example, help=kind.help)
     parser.add_argument("--scale", action="append", default=[], metavar="CRITERION=SCALE")
@@ -282,7 +282,7 @@ def add_convert_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--systems", metavar="A,B", help="names of the two systems; the first is system A"
     )
-    _add_choice_options(parser)
+    add_choice_options(parser)
     _add_json_option(parser)
 
 
@@ -440,7 +440,7 @@ COMMANDS = {
 }
 
 
-def _add_choice_options(parser: ArgumentParser) -> None:
+def add_choice_options(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add the options that say how a file of ratings is to be read."""
     parser.add_argument(
         "--columns",

@@ -321,6 +321,49 @@ def test_a_large_or_slow_file_is_imported_by_a_job_that_names_the_study(
     assert list((tmp_path / "uploads").iterdir()) == []
 
 
+MATRIX = b"item,ann1,ann2\n" + b"".join(b"t%d,%d,%d\n" % (k, k, 5 - k) for k in range(1, 5))
+
+
+def test_a_closed_study_is_created_from_ratings_with_what_was_chosen(client, ruth):
+    values = {"ratings": table(MATRIX), "title": "Matrix", "scales": "preference=interval"}
+    answer = client.post(at("study-from-ratings"), values)
+    assert answer.status_code == 201, answer.content
+    study = Study.objects.get()
+    assert (answer["Location"], answer.json()["study"]["id"]) == (
+        at("study-detail", study.pk),
+        study.pk,
+    )
+    assert (study.status, study.title, study.criteria.get().scale) == (
+        "closed",
+        "Matrix",
+        "interval",
+    )
+    assert study.memberships.get().user == ruth
+    assert answer.json()["ratings"] == 8
+
+
+@pytest.mark.parametrize(
+    ("content", "values", "code"),
+    [
+        (b"item,fluency\na,1\nb,2\n", {}, "no_rater"),
+        (MATRIX, {"columns": "rater=who"}, "unknown_column"),
+        (MATRIX, {"columns": "who=item"}, "unknown_role"),
+        (MATRIX, {"scales": "interval"}, "bad_option"),
+        (MATRIX, {"scales": "preference=ordinal:8..9"}, "label_not_on_scale"),
+    ],
+)
+def test_ratings_that_cannot_be_read_are_refused_and_nothing_is_stored(
+    content, values, code, client
+):
+    answer = client.post(
+        at("study-from-ratings"), {"ratings": table(content), "title": "T"} | values
+    )
+    body = answer.json()
+    assert answer.status_code == 400
+    assert code in {body["code"], *(problem["code"] for problem in body.get("problems", ()))}
+    assert not Study.objects.exists()
+
+
 def test_a_dry_run_of_a_table_stores_nothing(client):
     values = {"table": table(), "title": "T", "dry_run": "true", "columns": "source=topic"}
     answer = client.post(at("study-from-table"), values)

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
+from tiebreak.cli import add_choice_options
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.layouts import TABLE, Choice, read_existing
@@ -54,20 +55,7 @@ class Command(BaseCommand):
         )
         ratings = parser.add_argument_group("ratings that were collected elsewhere")
         ratings.add_argument("--title", default="", help="the study's title (default: FILE's name)")
-        ratings.add_argument(
-            "--columns",
-            default="",
-            metavar="ROLE=COLUMN,…",
-            help="columns by role: unit, rater, label, criterion, rater:NAME, label:CRITERION (others are"
-            " guessed)",
-        )
-        ratings.add_argument(
-            "--leave-out",
-            action="append",
-            default=[],
-            metavar="COLUMN",
-            help="a column not to be used",
-        )
+        add_choice_options(ratings)
         ratings.add_argument(
             "--scale",
             action="append",

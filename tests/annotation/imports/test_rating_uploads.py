@@ -7,6 +7,7 @@ import re
 import openpyxl
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import Rating
@@ -221,4 +222,23 @@ def test_a_rating_with_the_character_nul_stores_nothing(client, ada):
     if answer.status_code == 302:
         answer = create(client, ratings_page(answer["Location"]))
     assert codes_on(answer)
+    assert not Study.objects.exists()
+
+
+def test_the_command_imports_ratings_and_says_first_what_it_read(tmp_path, capsys):
+    path = tmp_path / "m.csv"
+    path.write_bytes(MATRIX)
+    call_command("import_study", path, "--title", "By hand", "--scale", "preference=interval")
+    study = Study.objects.get()
+    assert (study.title, study.status) == ("By hand", Study.Status.CLOSED)
+    assert study.criteria.get().scale == "interval"
+    first = capsys.readouterr().out.partition("\n")[0]
+    assert re.findall(r"\d+", first)[:3] == ["4", "3", "11"]
+
+
+def test_the_command_stores_nothing_of_a_file_in_which_nobody_rated(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("item,fluency\na,1\nb,2\n")
+    with pytest.raises(CommandError):
+        call_command("import_study", path)
     assert not Study.objects.exists()
