@@ -11,7 +11,7 @@ ROLES: dict[str, frozenset[str]] = {
     for role, words in {
         "unit": "unit item itemid example instance doc document segment segid seg question questionid hit"
         " hitid sample sentence tweet comment post pair stimulus subject case assignment row stimuli url uri link file filename path page audio video sound clip recording image id idx index uid key"
-        " no nr einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
+        " einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
         " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
         " turker grader bewerter bewerterin kodierer annotateur annotatrice évaluateur juge codeur"
@@ -73,6 +73,8 @@ def role_of(name: str) -> str:
         return plain
     if plain in ("ann", "anno"):
         return "rater"
+    if plain.rstrip(".") in ("no", "nr"):  # a number, where an option of a question says no
+        return "unit"
     every = _words(re.sub(r"(?<=\w)\s*[(\[].*", "", name.strip()))
     words = [word for word in every if word not in _IDS]
     # The judge of `judge_model` is a model, and its rater is the judge.

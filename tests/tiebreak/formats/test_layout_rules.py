@@ -1,0 +1,103 @@
+"""The rules by which columns of ratings are found, and what their cells mean."""
+
+import pytest
+
+from tests.refusals import refused
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.layouts import read_existing
+
+
+def labels_of(rows):
+    """Return the labels by criterion, item and rater."""
+    table = read_existing(rows).table
+    columns = [table[name] for name in ("criterion", "unit", "rater", "label")]
+    return {(c, u, r): label for c, u, r, label in zip(*columns, strict=True)}
+
+
+def long(labels, **more):
+    """Return rows of two raters who gave these labels to as many items."""
+    return [
+        {"item": f"i{k}", "annotator": rater, "rating": label}
+        | {name: cells[k] for name, cells in more.items()}
+        for k, label in enumerate(labels)
+        for rater in ("ann", "ben")
+    ]
+
+
+def test_the_marked_one_of_several_columns_is_the_label():
+    chosen = {("a", "x"): "yes", ("a", "y"): "no", ("b", "x"): "no", ("b", "y"): "yes"}
+    rows = [
+        {"item": i, "annotator": r, "q:::no": "", "q:::yes": "", f"q:::{label}": "true"}
+        for (i, r), label in chosen.items()
+    ]
+    found = {(item, rater): label for (_, item, rater), label in labels_of(rows).items()}
+    assert found == chosen
+
+
+def test_what_all_raters_of_an_item_share_beside_their_labels_is_no_criterion():
+    rows = long([1, 2, 3, 4], score=[3, 1, 4, 1])
+    for k, row in enumerate(rows):
+        row["rating"] += k % 2
+    assert {criterion for criterion, *_ in labels_of(rows)} == {"preference"}
+
+
+def test_counts_of_labels_are_refused_as_such():
+    rows = [{"text": f"t{k}", "good": k % 4, "bad": 3 - k % 4} for k in range(12)]
+    with refused("counts_per_label", DomainError):
+        read_existing(rows)
+
+
+def test_what_is_said_once_of_each_person_is_no_label():
+    rows = [
+        {"session_id": f"s{k}", "worker_id": f"w{k}", "approvals": 90 + k % 3} for k in range(9)
+    ]
+    with refused("no_label", DomainError):
+        read_existing(rows)
+
+
+@pytest.mark.parametrize("mark", ["NA", "n/a", " ", "None"])
+def test_a_rater_with_many_missing_labels_stays_a_rater(mark):
+    rows = [{"item": k, "ann1": k % 5, "ann2": k % 5 if k % 3 else mark} for k in range(12)]
+    read = read_existing(rows)
+    assert (set(read.table["rater"]), read.missing + read.marked) == ({"ann1", "ann2"}, 4)
+
+
+def test_a_row_of_totals_is_no_item():
+    rows = [{"item": f"i{k}", "ann1": k, "ann2": k} for k in range(1, 6)]
+    read = read_existing([*rows, {"item": "Total", "ann1": 15, "ann2": 15}])
+    assert len(set(read.table["unit"])) == 5
+    assert any("1" in note for note in read.notes if "total" in note)
+
+
+def test_winners_are_preferences_in_one_order_of_the_systems():
+    rows = [
+        {"id": key, "model_a": a, "model_b": b, "judge": judge, "winner": winner}
+        for key in "qr"
+        for judge, a, b, winner in (
+            *(("j1", "old", "new", "model_a"), ("j2", "new", "old", "model_a")),
+            *(("j3", "old", "new", "tie"), ("j4", "new", "old", "old")),
+        )
+    ]
+    read = read_existing(rows)
+    assert (set(read.table["system_a"]), len(set(read.table["unit"]))) == ({"new"}, 2)
+    assert dict(zip(read.table["rater"], read.table["label"], strict=True)) == {
+        **{"j1": 1, "j2": -1, "j3": 0, "j4": 1}
+    }
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["85%", "20 %", "5,5%"], {"85", "20", "5.5"}),
+        (["Yes", "yes", "no"], {"Yes", "no"}),
+        (["1 - bad", "3: good", "2"], {1, 3, "2"}),
+        (["1,5", "2", "10,25"], {"1.5", "2", "10.25"}),
+    ],
+)
+def test_cells_are_read_as_what_they_say(cells, expected):
+    assert set(labels_of(long(cells)).values()) == expected
+
+
+def test_a_number_that_may_be_a_thousand_is_asked_for():
+    with refused("unclear_number", InvalidInput):
+        read_existing(long(["1,234", "2,345", "3,456"]))
