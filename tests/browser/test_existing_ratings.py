@@ -83,6 +83,7 @@ def test_from_a_batch_of_mechanical_turk_to_a_report(ada: Page, tmp_path: Path) 
         page.get_by_role("button", name="Create study").click()
     study = Study.objects.get()
     assert (study.status, study.dataset.instances.count()) == (Study.Status.CLOSED, 4)
+    assert study.dataset.instances.first().generations.count() == 2
     page.goto(page.url)
     look(page, "batch-study")
     assert write_report(page, tmp_path)

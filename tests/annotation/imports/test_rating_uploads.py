@@ -12,15 +12,26 @@ from django.urls import reverse
 
 from annotation.models import Rating
 from jobs.models import Job
-from studies.models import Study
+from metrics.results.selectors import source_of
+from studies.models import Generation, Study
 from tests.annotation.imports.test_import_pages import UPLOAD, ada, folder, upload
 from tests.pages import codes_on, levels_on, page_of
 from tests.paths import ROOT
+from tests.tiebreak.formats.readers.files import MADE_UP
 from tests.tiebreak.formats.tables.cases import CASES
+from tiebreak.formats.layouts import read_existing
+from tiebreak.formats.readers import recognised
+from tiebreak.report import build_report
 
 __all__ = ["ada", "folder"]
 pytestmark = pytest.mark.django_db
 FILES = ROOT / "tests" / "cases"
+WITHOUT_RATINGS = {"prolific", "inspect", "lm-eval", "messages"}
+PLATFORM_FILES = sorted(
+    str(path.relative_to(MADE_UP))
+    for path in MADE_UP.rglob("*.*")
+    if path.is_file() and recognised(path) not in {"", *WITHOUT_RATINGS}
+)
 MATRIX = b"Units,Rater1,Rater2,Rater3\n1,1,1,\n2,2,2,3\n3,3,3,3\n4,5,5,4\n"
 LONG = b"item_id,annotator,rating\n" + b"".join(
     b"%d,%s,%d\n" % (item, rater, 1 + (item + len(rater)) % 5)
@@ -242,3 +253,22 @@ def test_the_command_stores_nothing_of_a_file_in_which_nobody_rated(tmp_path):
     with pytest.raises(CommandError):
         call_command("import_study", path)
     assert not Study.objects.exists()
+
+
+def test_the_texts_and_systems_of_a_platforms_file_are_imported_with_its_ratings():
+    call_command("import_study", FILES / "mturk_batch.csv")
+    study = Study.objects.get()
+    texts = Generation.objects.filter(instance__dataset=study.dataset)
+    assert (study.dataset.instances.count(), texts.count()) == (4, 8)
+    assert study.unit_kind == Study.UnitKind.COMPARISON
+
+
+@pytest.mark.parametrize("name", PLATFORM_FILES)
+def test_each_platforms_file_becomes_a_closed_study_with_a_report(name):
+    read = read_existing(MADE_UP / name)
+    call_command("import_study", MADE_UP / name)
+    study = Study.objects.get()
+    assert study.status == Study.Status.CLOSED
+    assert Rating.objects.filter(assignment__hit__study=study).count() == len(read.table)
+    report = build_report(source_of(study).table, scales=dict(read.scales), replicates=0, core=True)
+    assert set(report.criteria) == set(read.table["criterion"])

@@ -111,6 +111,8 @@ class Existing:
     """Name of the reader: a platform or dataset, or "table"."""
     scales: Mapping[str, str] = field(default_factory=dict)
     """Scales that the file declares."""
+    study: Converted | None = None
+    """What a platform's reader found, with the texts and questions."""
 
     @property
     def sentence(self) -> str:
@@ -148,17 +150,21 @@ class Existing:
 
     def converted(self, title: str) -> Converted:
         """Return the ratings as a closed study, with the texts that the file has of its items."""
-        table, is_pair = self.table, _compares(self.table)
-        rows = [_row_of(table, k) for k in range(len(table))]
+        kind = {} if _compares(self.table) else {"unit_kind": "generation"}
+        if self.study is not None:
+            settings = kind | dict(self.study.spec.settings)
+            criteria = tuple(
+                replace(one, scale=self.scales[one.name]) for one in self.study.spec.criteria
+            )
+            spec = replace(self.study.spec, title=title, criteria=criteria, settings=settings)
+            return replace(self.study, spec=spec)
+        rows = [_row_of(self.table, k) for k in range(len(self.table))]
+        sides = ("system_a", "system_b")
         spec = StudySpec(
             title=title,
             criteria=tuple(self._criteria()),
-            systems=tuple(
-                sorted(
-                    {row[name] for row in rows for name in ("system_a", "system_b") if name in row}
-                )
-            ),
-            settings={"comparisons_per_hit": 1} | ({} if is_pair else {"unit_kind": "generation"}),
+            systems=tuple(sorted({row[side] for row in rows for side in sides if side in row})),
+            settings={"comparisons_per_hit": 1} | kind,
         )
         instances = {
             row["instance"]: InstanceRow(row["instance"], category=row.get("category", ""))
@@ -284,7 +290,8 @@ def _of_platform(reader: str, path: Path) -> Existing:
     table = RatingTable.from_rows(rows, name=path.name, lines=lines)
     notes = tuple(f"Not used: {what} ({n:,})." for what, n in converted.left_out.items())
     scales = {criterion.name: criterion.scale for criterion in converted.spec.criteria}
-    return Existing(table, converted.about, {}, converted.missing, notes, reader, scales)
+    about, missing = converted.about, converted.missing
+    return Existing(table, about, {}, missing, notes, reader, scales, converted)
 
 
 @dataclass

@@ -26,6 +26,7 @@ from tiebreak.missing_labels import MISSING, is_missing
 from tiebreak.scales import Scale, infer_scale, ordered_words
 
 MAX_CHOICES, MAX_CHOICE_LENGTH = 20, 60
+ALL_THE_SAME = "which are all the same and no number"
 _NO_CHOICE = re.compile(r"[\[{]|https?:|\d{4}-\d\d-\d\d|\d\d?/\d\d?/\d{4}")
 
 NO_RATINGS = "would be empty: the files have texts, but no ratings. Name a folder to write a bundle"
@@ -89,9 +90,11 @@ def labels_of(
     if read:
         return read
     if len(distinct) < 2 < len(answers):
-        return Labels(note="which are all the same and no number")
+        return Labels(note=ALL_THE_SAME)
     if not were_offered and not _are_choices(distinct, len(answers)):
         return Labels(note="which are free text")
+    if len(distinct) < 2:
+        return Labels(note=ALL_THE_SAME)
     names = {text: " ".join(text.replace(",", ";").split()) for text in distinct}
     return Labels("nominal:" + ",".join(sorted({*names.values()})), names)
 

@@ -34,7 +34,7 @@ def read_llmbar(paths: Sequence[Path], systems: tuple[str, str] | None = None) -
     ratings += _of_evaluators(results, names)
     known = {instance.id for instance in instances}
     missing = dict.fromkeys(row["instance"] for row in ratings if row["instance"] not in known)
-    instances += [InstanceRow(name, category=name.partition("/")[0]) for name in missing]
+    instances += [InstanceRow(name, category=name.rpartition("/")[0]) for name in missing]
     spec = StudySpec(
         title="LLMBar",
         criteria=(PREFERENCE,),
