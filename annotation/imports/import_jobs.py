@@ -292,7 +292,8 @@ def start_import(request: ImportRequest) -> Job:
         "name": request.upload.name,
         "title": request.title,
         "layout": choice.layout,
-        "columns": dict(choice.columns or {}),
+        # As pairs, because PostgreSQL orders the keys of an object, and systems are in the columns' order.
+        "columns": list((choice.columns or {}).items()),
         "is_complete": choice.is_complete,
         "leave_out": list(choice.leave_out),
         "sheet": choice.sheet,
@@ -341,7 +342,7 @@ def choice_in(options: dict[str, Any]) -> Choice:
     """Return the choice that a job was started with."""
     return Choice(
         options["layout"],
-        options["columns"],
+        dict(options["columns"]),
         options["is_complete"],
         tuple(options.get("leave_out", ())),
         options.get("sheet", ""),

@@ -144,7 +144,7 @@ class TableUpload(Upload):
     dry_run = serializers.BooleanField(default=False)
 
 
-class RatingsUpload(Upload):
+class ExistingRatings(Upload):
     ratings = serializers.FileField(
         help_text="Ratings in any layout that the pages accept, or an annotation platform's file."
     )

@@ -26,12 +26,12 @@ from api.serializers.studies import (
     ChangedStudy,
     CheckSerializer,
     DrawnPlan,
+    ExistingRatings,
     ImportedStudy,
     OpenOptions,
     PlanSerializer,
     Progress,
     QueuedImport,
-    RatingsUpload,
     ReportQuery,
     SelectionOptions,
     StudyDetail,
@@ -134,7 +134,7 @@ class Studies(Resource):
     @endpoint(
         detail=False,
         url_path="from-ratings",
-        takes=RatingsUpload,
+        takes=ExistingRatings,
         is_upload=True,
         gives={201: ImportedStudy, 202: QueuedImport},
     )

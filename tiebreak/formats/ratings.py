@@ -348,7 +348,7 @@ def has_rating_columns(path: Path) -> bool:
     False
     """
     try:
-        rows = read_rows(path, Problems(), replace(LIMITS, rows=1))
+        rows = read_rows(path, Problems())
         names = (
             {*_first_line(path).split(",")} if path.suffix == ".csv" else {*next(rows, (1, {}))[1]}
         )

@@ -4,6 +4,7 @@ import pytest
 
 from tests.refusals import refused
 from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats import write_rows
 from tiebreak.formats.layouts import read_existing
 
 
@@ -101,3 +102,26 @@ def test_cells_are_read_as_what_they_say(cells, expected):
 def test_a_number_that_may_be_a_thousand_is_asked_for():
     with refused("unclear_number", InvalidInput):
         read_existing(long(["1,234", "2,345", "3,456"]))
+
+
+def test_a_ratings_file_of_many_rows_is_read_as_it_is(tmp_path):
+    rows = [
+        {"unit": f"u{k}", "rater": f"batch/gpt-4/{r}", "label": k % 2}
+        for k in range(9)
+        for r in "12"
+    ]
+    for ending in ("csv", "jsonl", "parquet"):
+        write_rows(tmp_path / f"r.{ending}", rows, ["unit", "rater", "label"])
+        read = read_existing(tmp_path / f"r.{ending}")
+        assert (read.reader, len(read.table), set(read.table["kind"])) == ("ratings", 18, {"human"})
+
+
+def test_raters_are_machines_by_their_names_but_not_workers_of_a_models_batch():
+    rows = [
+        {"item": k, "annotator": rater, "rating": k % 3}
+        for k in range(6)
+        for rater in ("gpt-4", "gpt-4-batch/7", "ann")
+    ]
+    table = read_existing(rows).table
+    kinds = dict(zip(table["rater"], table["kind"], strict=True))
+    assert kinds == {"gpt-4": "machine", "gpt-4-batch/7": "human", "ann": "human"}

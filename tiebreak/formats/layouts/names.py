@@ -122,8 +122,9 @@ def is_rater(name: str) -> bool:
 
 
 def is_machine(name: str) -> bool:
-    """Whether a rater's name is a language model's."""
-    return names_model(name) and _MACHINE.search(name) is not None
+    """Whether a rater's name is a language model's, and not a worker's number after the name of a batch."""
+    is_worker = re.search(r"/\d+$", name) is not None
+    return not is_worker and names_model(name) and _MACHINE.search(name) is not None
 
 
 def is_total(value: object) -> bool:
