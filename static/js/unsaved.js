@@ -91,7 +91,8 @@
       localStorage.removeItem(keyOf(form));
       continue;
     }
-    if (form.querySelector(".errorlist")) continue;  // the page has it all
+    // The page has it all: it was refused, or answers what was sent, which may have filled in more.
+    if (form.querySelector(".errorlist") || "answers" in form.dataset) continue;
     const note = document.createElement("p");
     note.setAttribute("role", "status");
     note.dataset.draft = "";

@@ -115,6 +115,7 @@ def test_from_a_spreadsheet_nobody_knows_to_a_report(ada: Page, tmp_path: Path) 
     with page.expect_navigation():
         page.get_by_role("button", name="Update").last.click()
     expect(page.locator("#ratings-form strong").first).to_have_text(numbers(12, 3))
+    expect(page.locator("[data-draft]")).to_have_count(0)  # the page has what was typed
     look(page, "corrected")
     page.get_by_label("Title of the study").fill("Ratings of the reading group")
     with page.expect_navigation():

@@ -342,10 +342,22 @@ def _refuse(problems: TableProblems, name: str) -> None:
         raise FormatError(listed, problems.total)
 
 
+def _taken(layout: Layout) -> Iterator[str]:
+    """Say which columns hold what."""
+    yield f"item: {' and '.join(layout.keys) or 'each row'}"
+    yield from (f"{role}: {column}" for role, column in layout.facts.items())
+    raters = dict.fromkeys(cell.rater for cell in layout.cells if cell.rater)
+    criteria = dict.fromkeys(cell.criterion for cell in layout.cells if cell.criterion)
+    if raters:
+        yield f"columns of raters: {', '.join(raters)}"
+    if criteria:
+        yield f"columns of criteria: {', '.join(criteria)}"
+    if not raters and not criteria:
+        yield f"label: {', '.join(cell.column for cell in layout.cells)}"
+
+
 def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
-    named = ", ".join(f"{role}: {column}" for role, column in layout.columns.items())
-    keys = " and ".join(layout.keys) or "its row"
-    yield f"Columns that were taken: {named}. An item is named by {keys}."
+    yield f"Read as {'; '.join(_taken(layout))}."
     if layout.computed:
         yield f"Left out, because they follow from the other columns: {', '.join(layout.computed)}."
     if tally.machines:
