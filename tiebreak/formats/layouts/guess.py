@@ -320,7 +320,12 @@ class _Guess:
         ids = sorted((c for c in self.free if self._may_name_items(c)), key=self._rank)[:12]
         named = [c for c in ids if self.roles[c.name] in ("unit", "instance")]
         texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
-        for some, shared in ((named, is_long), (texts, is_long), (named, False), (links, is_long)):
+        for some, shared in (
+            (named, is_long),
+            (texts, is_long),
+            (named, False),
+            (links if is_long else ids, is_long),
+        ):
             keys = self._fewest(some, once, systems, is_shared=shared)
             if keys:
                 return keys
