@@ -40,9 +40,9 @@ BENCHMARKS = tuple(WRITERS)
 FORMATS = (*TABULAR, "preference", "hf", *BENCHMARKS)
 # Settings that a bundle has as texts of their own.
 TEXTS = {"guidelines", "consent"}
-# What a frozen setting is if study.toml lacks it, which the digest of the design has, too.
+# What a frozen setting is if study.toml lacks it, and its default, which the digest leaves out.
 FROZEN = {
-    name: "" if field.empty_strings_allowed else None
+    name: {"absent": "" if field.empty_strings_allowed else None, "default": field.get_default()}
     for name, field in fields_of(FrozenSettings).items()
 }
 

@@ -13,7 +13,7 @@ from annotation.services.planning import ensure_plan
 from jobs.clock import database_now
 from recruitment.admission import check_cost
 from recruitment.services.launch_checks import check_can_open
-from studies.design.analysis_plan import plan_digest
+from studies.design.analysis_plan import design_sha256
 from studies.models import Study, StudyEvent
 from studies.services import record_event, record_version
 from tiebreak.errors import DomainError
@@ -104,7 +104,7 @@ def _plan(study: Study) -> dict[str, object]:
         "ratings_per_hit": study.ratings_per_hit,
         "places": places,
         "responses": responses,
-        "plan_sha256": plan_digest(study),
+        "design_sha256": design_sha256(study),
         "texts_sha256": planned_texts_digest(study),
     }
 

@@ -19,15 +19,12 @@ def main_criteria(study: Study) -> tuple[str, ...]:
     return plan.main_criteria if plan else ()
 
 
-def frozen_design(study: Study) -> dict[str, Any]:
-    """Return everything that is final once the study opens, with the analysis plan."""
-    return {
-        **{name: getattr(study, name) for name in sorted(fields_of(FrozenSettings))},
-        "criteria": [[c.name, c.question, c.scale] for c in study.criteria.all()],
-        "systems": [system.name for system in study.ordered_systems()],
-    }
-
-
-def plan_digest(study: Study) -> str:
-    """Return the SHA-256 of the frozen design, which the log records at opening."""
-    return design_digest(frozen_design(study))
+def design_sha256(study: Study) -> str:
+    """Return the digest of what is final once the study opens, which the log records then."""
+    frozen = fields_of(FrozenSettings)
+    return design_digest(
+        {name: getattr(study, name) for name in frozen},
+        {name: field.get_default() for name, field in frozen.items()},
+        criteria=[[c.name, c.question, c.scale] for c in study.criteria.all()],
+        systems=[system.name for system in study.ordered_systems()],
+    )

@@ -22,6 +22,7 @@ from tests.refusals import refused
 from tests.studies.factories import make_study
 from tests.tiebreak.reading.test_while_open import A_WINS, answer, section, small_study
 from tests.tiebreak.test_cli import run
+from tiebreak.formats.evidence import design_digest
 from tiebreak.reading.while_open import unreached
 
 pytestmark = pytest.mark.django_db
@@ -46,10 +47,16 @@ def texts(study: Study) -> str:
 
 def test_the_log_records_the_digest_of_the_plan_at_opening():
     first, second = small_study(**PLAN), small_study(**PLAN)
-    digests = [s.events.get(verb="open").details["plan_sha256"] for s in (first, second)]
+    digests = [s.events.get(verb="open").details["design_sha256"] for s in (first, second)]
     other = small_study(**PLAN | {"planned_exclusions": "Nobody."})
     assert digests[0] == digests[1]
-    assert other.events.get(verb="open").details["plan_sha256"] not in digests
+    assert other.events.get(verb="open").details["design_sha256"] not in digests
+
+
+def test_a_setting_that_a_later_version_adds_leaves_the_digest_as_it_was():
+    now = design_digest({"margin": 2}, {"margin": 0}, systems=["a"])
+    assert now == design_digest({"margin": 2, "new": ""}, {"margin": 0, "new": ""}, systems=["a"])
+    assert now != design_digest({"margin": 2, "new": 1}, {"margin": 0, "new": ""}, systems=["a"])
 
 
 def test_the_plan_is_frozen_when_the_study_opens():

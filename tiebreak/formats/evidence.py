@@ -5,7 +5,7 @@ The server writes these files, and `tiebreak.verification` reads them, so both u
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,15 @@ def chained(rows: Iterable[Row]) -> Iterator[Row]:
         yield {**row, "sha256": last}
 
 
-def design_digest(frozen: Mapping[str, Any]) -> str:
-    """Return the digest of a frozen design, which the log records when a study opens."""
-    return _sha256(frozen)
+def design_digest(
+    settings: Mapping[str, Any], defaults: Mapping[str, Any], **more: Sequence[Any]
+) -> str:
+    """Return the digest of a frozen design, which the log records when a study opens.
+
+    Settings at their defaults are left out: a later version may have more of them.
+    """
+    chosen = {name: value for name, value in settings.items() if value != defaults[name]}
+    return _sha256({**chosen, **more})
 
 
 def texts_digest(units: Iterable[tuple[str, Any, Any, Any, Any]]) -> str:

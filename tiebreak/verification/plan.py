@@ -16,6 +16,7 @@ from tiebreak.verification.export import NOT_OPENED, Export, NotChecked, check, 
 from tiebreak.verification.results import Checked
 
 NO_LIMIT = "none"
+OLD_DIGEST = "the study was opened by a version that recorded no digest of the design"
 IN_TASKS = ("main", "repeat", "gold")
 PROBABILITIES = ("inclusion_probability", "conditional_inclusion_probability")
 ALIGNMENTS = ("self_alignment_a", "self_alignment_b", "cross_alignment")
@@ -23,19 +24,23 @@ ALIGNMENTS = ("self_alignment_a", "self_alignment_b", "cross_alignment")
 
 @check("design", "the design and the analysis plan fixed at opening")
 def design(export: Export, findings: Checked) -> None:
-    spec, absent = export.bundle.spec, export.manifest["frozen"]
-    frozen = {name: spec.settings.get(name, value) for name, value in absent.items()}
-    unlimited = [name for name in frozen if absent[name] is None and frozen[name] == NO_LIMIT]
-    frozen |= dict.fromkeys(unlimited)
-    frozen["criteria"] = [[one.name, one.question, one.scale] for one in spec.criteria]
-    frozen["systems"] = list(spec.systems)
-    now, digest = spec.settings["ratings_per_hit"], design_digest(frozen)
+    spec, known = export.bundle.spec, export.manifest["frozen"]
+    frozen = {name: spec.settings.get(name, about["absent"]) for name, about in known.items()}
+    unlimited = [n for n in frozen if known[n]["absent"] is None and frozen[n] == NO_LIMIT]
+    digest = design_digest(
+        frozen | dict.fromkeys(unlimited),
+        {name: about["default"] for name, about in known.items()},
+        criteria=[[one.name, one.question, one.scale] for one in spec.criteria],
+        systems=list(spec.systems),
+    )
+    now = spec.settings["ratings_per_hit"]
     for event in needed(export.events_of("open"), NOT_OPENED):
-        logged, then = event.details["plan_sha256"], event.details["ratings_per_hit"]
-        what = "the digest of criteria and frozen settings"
-        findings.equal("study.toml", None, what, digest, logged)
+        then = event.details["ratings_per_hit"]
         same, most = now >= then, f"{then} or more"
         findings.compare("study.toml", None, "ratings_per_hit", now, most, same=same)
+        logged = needed(event.details.get("design_sha256"), OLD_DIGEST)
+        what = "the digest of criteria and frozen settings"
+        findings.equal("study.toml", None, what, digest, logged)
 
 
 @check("texts", "the texts that were shown")

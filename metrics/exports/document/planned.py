@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from studies.design.analysis_plan import plan_digest
+from studies.design.analysis_plan import design_sha256
 from studies.models import Study, StudyEvent
 from tiebreak.digits import in_digits
 from tiebreak.reading.document.content import Block, DataTable, Paragraph
@@ -41,10 +41,10 @@ def _opening(study: Study) -> StudyEvent | None:
 
 
 def _digest(study: Study, opened: StudyEvent | None) -> Iterator[Paragraph]:
-    digest = opened.details.get("plan_sha256") if opened else None
+    digest = opened.details.get("design_sha256") if opened else None
     if opened is None or digest is None:
-        yield Paragraph("The study was not opened on this server, so no digest was recorded.")
-    elif digest == plan_digest(study):
+        yield Paragraph("No digest of the design was recorded when the study was opened.")
+    elif digest == design_sha256(study):
         yield Paragraph(
             f"Design and plan were frozen on {opened.at:%Y-%m-%d %H:%M} UTC with the SHA-256 {digest};"
             " they are unchanged."

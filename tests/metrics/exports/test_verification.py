@@ -228,7 +228,7 @@ EDITS: dict[str, tuple[str, str, Edit]] = {
     "late": ("clocks", R, lambda f, row: {"late": True}),
     "chance": ("draw", D, lambda f, row: {CONDITIONAL: f.random.random()}),
     "draw": ("draw", SELECTION, lambda f, row: {"seed": row["seed"] + 1}),
-    "log": ("log", LOG, lambda f, row: {"details": row["details"] | {"plan_sha256": "0"}}),
+    "log": ("log", LOG, lambda f, row: {"details": row["details"] | {"design_sha256": "0"}}),
     "log's clock": ("log", LOG, lambda f, row: moved(row, "at", days=400)),
 }
 # Which rows of ratings, if not counted ones.
