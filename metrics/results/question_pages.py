@@ -109,8 +109,9 @@ class Page:
         return self.part_of or self.slug
 
     @property
-    def template(self) -> str:
-        return f"metrics/results/{self.slug}.html"
+    def templates(self) -> list[str]:
+        """The page's template, or else that of pages which have only figures."""
+        return [f"metrics/results/{self.slug}.html", "metrics/figures.html"]
 
 
 def _systems(shown: Shown) -> list[Figure]:

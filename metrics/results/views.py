@@ -199,7 +199,7 @@ def _context(
         "sees_raters": held_right(request.user, study) >= Right.READ,
         "results_page": shown_page,
         "here": shown_page.question if shown_page else "overview",
-        "template": shown_page.template if shown_page else "metrics/overview.html",
+        "template": shown_page.templates if shown_page else "metrics/overview.html",
         "form": asked.form if asked.whole.snapshot.choices else None,
         "problems": asked.problems,
         "chips": (asked.part or Part()).chips(request.GET.get("criterion", "")),

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import get_resolver
 from playwright.sync_api import Page
 
-from metrics.results.tabs import TABS
+from metrics.results.question_pages import PAGES
 from studies.guides import address_of, guide_names
 from studies.models import Membership, Study
 from tests.architecture.test_urls import address, patterns
@@ -44,7 +44,7 @@ def pages_of(study: Study, client: Client) -> Iterator[str]:
         answer = client.get(path)
         if answer.status_code == 200 and b"</html>" in getattr(answer, "content", b""):
             yield path
-    yield from (f"/studies/{study.pk}/results/{tab.slug}/" for tab in TABS)
+    yield from (f"/studies/{study.pk}/results/{tab.slug}/" for tab in PAGES)
     if participation := study.participations.order_by("pk").first():
         yield f"/studies/{study.pk}/participants/{participation.public_id}/"
         yield f"/studies/{study.pk}/recruitment/prolific/eligibility/"

@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from metrics.models import ReportSnapshot
+from metrics.results.question_pages import PAGES
 from metrics.results.selectors import stored_rows
 from metrics.results.services import refresh_report
-from metrics.results.question_pages import PAGES
 from studies.design.steps import pages, steps
 from studies.models import Membership, Study
 from tests.metrics.test_freshness import rated
@@ -63,7 +63,7 @@ def test_what_a_report_has_of_each_annotator_is_read_once(client, study, monkeyp
         rated(study, name)
     refresh_report(study=study)
     client.force_login(Membership.objects.get(study=study).user)
-    address = reverse("metrics:results-tab", args=[study.pk, "raters"])
+    address = reverse("metrics:results-tab", args=[study.pk, "by-rater"])
     read = []
     monkeypatch.setattr(
         "metrics.results.views.stored_rows",
