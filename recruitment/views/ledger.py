@@ -38,6 +38,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "money": entries.money,
         "costs": accounting.costs,
         "beyond_budget": accounting.beyond_budget,
+        "under_promise": accounting.under_promise,
         "lists": lists_with_people(entries),
         "chosen": chosen,
         "total": entries.totals.participants,

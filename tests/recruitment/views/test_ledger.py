@@ -4,7 +4,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -438,7 +437,9 @@ def test_who_waits_comes_first_and_is_one_list(researcher_client, monkeypatch):
     assert listed(list="no such list", page_number=2) == [people[1]]
 
 
-@pytest.mark.parametrize(("role", "offers"), [("owner", True), ("editor", False), ("analyst", False)])
+@pytest.mark.parametrize(
+    ("role", "offers"), [("owner", True), ("editor", False), ("analyst", False)]
+)
 def test_only_owners_are_offered_to_pay(role, offers):
     study = paying_study()
     complete(ann := make_participation(study, "ann"))
