@@ -20,8 +20,8 @@ pytestmark = pytest.mark.django_db
 
 LIMIT = 12
 # Launch has many checks, and three times asks what the study can cost; Recruit asks once,
-# and the settings ask for the machine raters.
-WITH_COSTS = {"launch": 21, "recruit": 13, "settings": 13}
+# and the settings ask for the machine raters. Collect shows progress, money, people and channels.
+WITH_COSTS = {"overview": 22, "launch": 21, "recruit": 13, "settings": 13}
 
 
 @pytest.fixture
