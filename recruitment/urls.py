@@ -53,6 +53,7 @@ study_pages = [
     path("design/quality/", step_pages.quality, name="quality"),
     path("design/size/", step_pages.size, name="size"),
     path("design/size/cost/", step_pages.cost_part, name="cost-part"),
+    path("design/analysis-plan/", step_pages.analysis_plan, name="analysis-plan"),
     path("design/task/preview/", preview.typed_preview, name="typed-preview"),
     path("launch/", launch.launch, name="launch"),
     path("launch/<slug:action>/", launch.act, name="launch-action"),

@@ -104,8 +104,8 @@ def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
 
 def _failed_test(study: Study) -> Iterator[Row]:
     """Yield what people who fail the test get, which the welcome page tells them."""
-    screening = screening_of(study)
-    if screening is None or not screening.qualification_units or not study.reward:
+    screening = screening_of(study) if study.reward else None
+    if screening is None or not screening.qualification_units:
         return
     open_channels = [one for one in study.channels.all() if not one.closed_at]
     paid = {amount_in(one.settings, "screen_out_reward") for one in open_channels} or {Decimal(0)}

@@ -207,6 +207,7 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
     assert {code for code, row in rows.items() if row.state == "note"} == {
         "generate-select",
         "quality",
+        "analysis-plan",
     }
     # What a check has said of a step is not said again, and nothing is done where it has.
     assert not {"task", "size"} & rows.keys()
