@@ -117,6 +117,43 @@ def test_a_wrong_screening_makes_no_units(client, study):
     assert re.search(r'name="screening-0-qualification_units" value="3"', page.content.decode())
 
 
+def by_hand(client: Any, study: Study, **values: object) -> Any:
+    """Click answers for the item that the page by hand shows."""
+    address = page_of("recruitment:reference-by-hand", study)
+    form = client.get(address).context["form"]
+    typed = {"role": "gold", "c0": "-1", **values}
+    target = f"{address}?instance={form.unit.instance.key}"
+    sent = {form.add_prefix(name): value for name, value in typed.items()}
+    return client.post(target, sent, follow=True)
+
+
+def test_a_reference_item_is_made_by_clicking_its_right_answer(client, study):
+    plain = {"name": "quality", "question": "Good?", "scale": "ordinal:1..5", "position": 1}
+    study.criteria.create(**plain)
+    assert set(levels_on(by_hand(client, study, c1="4"))) == {"success"}
+    unit = study.units.get(role="gold")
+    assert unit.known_labels == {"preference": "-1", "quality": "4"}
+    assert unit.text_list[0].generation.system == study.ordered_systems()[0]
+    # The next page shows another instance, whose item becomes one of the test.
+    by_hand(client, study, role="qualification", explanation="B is cut off.", c0="1")
+    tested = study.units.get(role="qualification")
+    assert (tested.known_labels, tested.explanation) == ({"preference": "1"}, "B is cut off.")
+    assert tested.instance != unit.instance
+    assert study.hits.get(kind="qualification").hit_units.count() == 1
+    press(client, study, _remove=unit.key)  # until it opens, it can be undone
+    assert not study.units.filter(role="gold").exists()
+
+
+def test_an_item_without_an_answer_or_with_an_item_already_is_refused(client, study):
+    assert by_hand(client, study, c0="").status_code == 400
+    assert not study.units.exists()
+    by_hand(client, study)
+    address = page_of("recruitment:reference-by-hand", study)
+    used = study.units.get().instance.key
+    assert client.get(f"{address}?instance={used}").status_code == 404
+    assert client.get(f"{address}?q=note-3").context["unit"].instance.key == "note-3"
+
+
 # Size and pay.
 
 
