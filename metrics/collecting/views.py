@@ -37,7 +37,7 @@ class Collecting:
 
     @cached_property
     def frame(self) -> StudyFrame:
-        return study_frame(self.study, self.request.user, "overview")
+        return study_frame(self.study, self.request.user, place_of("overview"))
 
     @cached_property
     def freshness(self) -> Freshness:

@@ -19,9 +19,10 @@ from tests.studies.factories import make_open_study
 pytestmark = pytest.mark.django_db
 
 LIMIT = 12
-# Launch has many checks, and three times asks what the study can cost; Recruit asks once,
-# and the settings ask for the machine raters. Collect shows progress, money, people and channels.
-WITH_COSTS = {"overview": 22, "launch": 21, "recruit": 13, "settings": 13}
+# Launch has many checks, three times asks what the study can cost, and lists what was frozen; Recruit
+# asks once, and the settings ask for the machine raters. Collect shows progress, money, people and
+# channels.
+WITH_COSTS = {"overview": 22, "launch": 24, "recruit": 13, "settings": 13}
 
 
 @pytest.fixture
