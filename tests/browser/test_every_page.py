@@ -14,9 +14,11 @@ from studies.models import Membership, Study
 from tests.architecture.test_urls import address, patterns
 from tests.browser.accessibility import (
     check_accessible,
+    check_begins,
     check_contrast,
     check_fits,
     check_ids,
+    check_leads,
     check_legible,
     check_prints,
     check_targets,
@@ -80,13 +82,15 @@ def test_every_guide_fits_and_prints(page: Page, live_server):
 def faults_of(page: Page, url: str) -> list[str]:
     """What is wrong with a page, on wide and narrow screens, light and dark, and on paper."""
     page.emulate_media(media="screen", color_scheme="light")
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(url)
+    faults = faults_by(check_leads, page, url)
     page.evaluate(OPEN_ALL)
-    faults = []
     for width in (1440, 360):
         page.set_viewport_size({"width": width, "height": 900})
         for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
             faults += faults_by(check, page, f"{url} at {width}")
+    faults += faults_by(check_begins, page, f"{url} at 360")
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(400)  # Django's links fade from one scheme to the other
     faults += faults_by(check_contrast, page, f"{url}, dark")
