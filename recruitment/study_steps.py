@@ -8,6 +8,7 @@ from annotation.services.screening import reference_units_needed
 from recruitment.models import Channel
 from studies.design.steps import (
     Facts,
+    Room,
     Step,
     StepStatus,
     StudyPage,
@@ -135,6 +136,7 @@ register_page(
         "recruitment:ledger",
         30,
         guide="collecting#pay-annotators",
+        room=Room.COLLECT,
     )
 )
 register_page(
@@ -144,6 +146,7 @@ register_page(
         "recruitment:comments",
         35,
         guide="collecting#comments",
+        room=Room.COLLECT,
         waiting=count_of(
             Comment.objects.filter(participation__study=OuterRef("pk"), done_at=None),
             "participation__study",
@@ -152,11 +155,23 @@ register_page(
 )
 register_page(
     StudyPage(
-        "dry-runs", "Dry run", "recruitment:dry-runs", 70, guide="collecting#dry-runs-and-bots"
+        "dry-runs",
+        "Dry run",
+        "recruitment:dry-runs",
+        70,
+        guide="collecting#dry-runs-and-bots",
+        room=Room.DESIGN,
+        under="launch",
     )
 )
 register_page(
     StudyPage(
-        "preview", "Preview", "recruitment:preview", 80, guide="collecting#how-texts-are-shown"
+        "preview",
+        "Preview",
+        "recruitment:preview",
+        80,
+        guide="collecting#how-texts-are-shown",
+        room=Room.DESIGN,
+        under="launch",
     )
 )

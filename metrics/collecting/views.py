@@ -20,7 +20,7 @@ from recruitment.costs import Accounts, accounts
 from recruitment.people_table import people_on
 from recruitment.views.channels import channel_links
 from studies.access import Right, of_study, shows_study
-from studies.design.steps import StudyFrame, StudyState, study_frame
+from studies.design.steps import StudyFrame, StudyState, place_of, study_frame
 from studies.models import Study
 
 STOP_POLLING = 286  # htmx stops polling at this status
@@ -37,7 +37,7 @@ class Collecting:
 
     @cached_property
     def frame(self) -> StudyFrame:
-        return study_frame(self.study, self.request.user, "overview")
+        return study_frame(self.study, self.request.user, place_of("overview"))
 
     @cached_property
     def freshness(self) -> Freshness:

@@ -21,7 +21,7 @@ from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, PLANNING, offered_actions
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
-from studies.design.steps import StepState, steps, study_frame
+from studies.design.steps import StepState, place_of, steps, study_frame
 from studies.models import Study
 from studies.refusals import told
 
@@ -52,7 +52,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     ]
     plans_first = any(check.code in PLANNING for check in current)
     statuses = channel_statuses(study)
-    frame = study_frame(study, request.user, "launch")
+    frame = study_frame(study, request.user, place_of("launch"))
     context: dict[str, Any] = {
         "study": study,
         "frame": frame,

@@ -1,7 +1,5 @@
 """The analysis plan of a study: what is fixed before it opens, and its digest."""
 
-from typing import Any
-
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
 from tiebreak.formats.evidence import design_digest

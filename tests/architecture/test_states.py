@@ -20,7 +20,7 @@ from annotation.services.planning import plan_hits
 from metrics.collecting.needs import needs_of
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run
 from recruitment.services.lifecycle import close_study, pause_study
-from studies.design.steps import study_frame
+from studies.design.steps import place_of, study_frame
 from studies.model_servers import FAKE
 from studies.models import Screening, Study
 from tests.annotation.annotators import annotator
@@ -219,7 +219,7 @@ def buttons(client: Client, study: Study) -> dict[tuple[str, ...], dict[str, str
 
 def test_what_is_missing_is_said_in_one_voice(case):
     state, study = case
-    frame = study_frame(study, User.objects.create_superuser("ada"), "data")
+    frame = study_frame(study, User.objects.create_superuser("ada"), place_of("data"))
     assert frame.state == state
     if state == "unfinished draft":
         needs = {need.code for need in needs_of(study)}

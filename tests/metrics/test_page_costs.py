@@ -10,7 +10,7 @@ from django.utils import timezone
 from metrics.models import ReportSnapshot
 from metrics.results.selectors import stored_rows
 from metrics.results.services import refresh_report
-from metrics.results.tabs import TABS
+from metrics.results.question_pages import PAGES
 from studies.design.steps import pages, steps
 from studies.models import Membership, Study
 from tests.metrics.test_freshness import rated
@@ -49,7 +49,7 @@ def test_a_page_takes_few_statements(visit, study, shown):
     visit(reverse(shown.url_name, args=[study.pk]), WITH_COSTS.get(shown.slug, LIMIT))
 
 
-@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.slug)
+@pytest.mark.parametrize("tab", PAGES, ids=lambda tab: tab.slug)
 def test_a_page_of_results_takes_few_statements(visit, study, tab):
     visit(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
 

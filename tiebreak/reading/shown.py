@@ -273,6 +273,16 @@ def bias_estimates(bias: BiasSection) -> Estimates:
     return estimates
 
 
+def rater_measures(section: CriterionSection) -> list[Row]:
+    """Return what else says whether the raters can be trusted, over all items."""
+    agreement = section.all_units.human_human.estimates()
+    measures = {NAMES[name]: one for name, one in agreement.items() if name in NAMES}
+    sets = consistency_sets(section)
+    measures |= {"Consistency": sets.consistency} if sets and sets.n else {}
+    measures |= bias_estimates(section.bias) if section.bias else {}
+    return _rows({name: one for name, one in measures.items() if one.is_defined})
+
+
 def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
     tables = []
     for stratifier, title in STRATIFIERS.items():

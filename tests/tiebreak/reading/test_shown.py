@@ -9,7 +9,7 @@ from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
 from metrics.results.selectors import source_of
 from metrics.results.services import ensure_fresh, refresh_report
-from metrics.results.tabs import TABS
+from metrics.results.question_pages import PAGES
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
 from tests.pages import codes_on
@@ -43,7 +43,7 @@ def pages(study) -> list[str]:
         reverse("metrics:numbers", args=[study.pk]),
         reverse("metrics:report", args=[study.pk]),
         reverse("metrics:results", args=[study.pk]),
-        *(reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS),
+        *(reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in PAGES),
         *(
             reverse("metrics:figure", args=[study.pk, "preference", "perception", kind])
             for kind in CONTENT_TYPES
@@ -166,7 +166,7 @@ def test_simulated_ratings_are_marked_on_every_page_that_shows_them(client, memb
     study = make_open_study(instances=4)
     Membership.objects.create(study=study, user=member)
     assert simulate_raters(study=study, bots=[Bot("a"), Bot("b")]) == 40
-    tabs = [reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS]
+    tabs = [reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in PAGES]
     for page in (pages(study)[0], *tabs):
         assert "simulated" in client.get(page).content.decode().lower(), page
     assert ReportSnapshot.objects.get().report["simulated"]
