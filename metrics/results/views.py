@@ -1,4 +1,4 @@
-"""A study's overview and results, its report as JSON, and its figures as files."""
+"""A study's results, its report as JSON, and its figures as files."""
 
 from dataclasses import replace
 from hashlib import sha256
