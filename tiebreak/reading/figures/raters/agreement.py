@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import Figure, empty_figure, legend_of, table_of
+from tiebreak.reading.figures.figure import Figure, empty_figure, table_of
 from tiebreak.reading.findings import (
     BY_LABELS,
     NO_ALPHA_HEADING,
@@ -94,7 +94,6 @@ def machines_figure(section: CriterionSection) -> Figure:
         chart,
         *table_of(rows, "rater"),
         MACHINES_READING,
-        legend_of(rows),
     )
 
 
@@ -132,7 +131,6 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
         chart,
         *table_of(rows, "stratum"),
         MACHINE_READING,
-        legend_of(rows),
         title=title,
     )
 
