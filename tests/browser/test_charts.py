@@ -34,9 +34,12 @@ FAULTS = """() => {
     const box = chart.parentElement.getBoundingClientRect(), name = chart.ariaLabel.slice(0, 40);
     const room = chart.parentElement.parentElement.getBoundingClientRect().width;
     if (room - box.width > 110) faults.push(`${name}: ${box.width} of ${room} pixels`);
-    for (let holder = chart; holder; holder = holder.parentElement)
-      if (holder.scrollWidth > holder.clientWidth + 1 && holder.clientWidth)
-        faults.push(`${name}: ${holder.className} scrolls`);
+    if (box.right > document.documentElement.clientWidth) faults.push(`${name}: cut by the page`);
+    for (let holder = chart; holder; holder = holder.parentElement) {
+      const mayScroll = holder === chart || getComputedStyle(holder).overflowX !== 'visible';
+      if (mayScroll && holder.scrollWidth > holder.clientWidth + 1)
+        faults.push(`${name}: ${holder.tagName} ${holder.className} scrolls`);
+    }
     const labels = [];
     for (const element of [...chart.querySelectorAll('text, span')].filter(seen)) {
       const range = document.createRange();
@@ -114,6 +117,7 @@ def test_no_chart_is_cut_scrolls_or_has_labels_on_each_other(page: Page, live_se
     for path in with_charts:
         page.goto(live_server.url + path)
         page.evaluate(OPEN_ALL)
+        page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-settling')")
         drawn += page.evaluate(COUNT)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
