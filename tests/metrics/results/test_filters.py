@@ -216,7 +216,7 @@ def test_links_and_polls_keep_the_part(client, study):
     assert "win-rates.svg?category=new" in html
     assert f"{reverse('metrics:report', args=[study.pk])}?category=new" in html
     html = client.get(overview(study), {"category": "new"}).content.decode()
-    assert f"{results(study, 'agreement')}?criterion=preference&amp;category=new" in html
+    assert f"{results(study, 'raters')}?criterion=preference&amp;category=new" in html
     html = client.get(results(study, "items"), {"category": "new"}).content.decode()
     assert '<input type="hidden" name="category" value="new">' in html
     assert "criterion=preference&amp;category=new&amp;search=&amp;page_number=2" in html
