@@ -6,8 +6,10 @@ from django.db.models.functions import JSONObject
 from annotation.models import HIT, Comment, Place
 from annotation.services.screening import reference_units_needed
 from recruitment.models import Channel
+from studies.design.analysis_plan import has_plan
 from studies.design.steps import (
     Facts,
+    Room,
     Step,
     StepStatus,
     StudyPage,
@@ -52,6 +54,12 @@ def size_status(study: Study, _: Facts) -> StepStatus:
     if not study.hits_per_annotator:
         return missing("Say how many tasks an annotator may do.")
     return done(f"R = {study.planned_ratings}, {study.reward} {study.currency}")
+
+
+def analysis_plan_status(study: Study, _: Facts) -> StepStatus:
+    if not has_plan(study):
+        return not_needed("No plan is fixed.")
+    return done("Frozen when the study opens." if study.opened_at is None else "Frozen.")
 
 
 def recruit_status(study: Study, facts: Facts) -> StepStatus:
@@ -102,6 +110,16 @@ register_step(
 )
 register_step(
     Step(
+        "analysis-plan",
+        "Analysis plan",
+        "recruitment:analysis-plan",
+        55,
+        analysis_plan_status,
+        guide="collecting#before-the-study-opens",
+    )
+)
+register_step(
+    Step(
         slug="recruit",
         title="Recruit",
         url_name="recruitment:channels",
@@ -135,6 +153,7 @@ register_page(
         "recruitment:ledger",
         30,
         guide="collecting#pay-annotators",
+        room=Room.COLLECT,
     )
 )
 register_page(
@@ -144,6 +163,7 @@ register_page(
         "recruitment:comments",
         35,
         guide="collecting#comments",
+        room=Room.COLLECT,
         waiting=count_of(
             Comment.objects.filter(participation__study=OuterRef("pk"), done_at=None),
             "participation__study",
@@ -152,11 +172,23 @@ register_page(
 )
 register_page(
     StudyPage(
-        "dry-runs", "Dry run", "recruitment:dry-runs", 70, guide="collecting#dry-runs-and-bots"
+        "dry-runs",
+        "Dry run",
+        "recruitment:dry-runs",
+        70,
+        guide="collecting#dry-runs-and-bots",
+        room=Room.DESIGN,
+        under="launch",
     )
 )
 register_page(
     StudyPage(
-        "preview", "Preview", "recruitment:preview", 80, guide="collecting#how-texts-are-shown"
+        "preview",
+        "Preview",
+        "recruitment:preview",
+        80,
+        guide="collecting#how-texts-are-shown",
+        room=Room.DESIGN,
+        under="launch",
     )
 )

@@ -1,7 +1,5 @@
 """The analysis plan of a study: what is fixed before it opens, and its digest."""
 
-from typing import Any
-
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
 from tiebreak.formats.evidence import design_digest
@@ -11,6 +9,10 @@ PLAN = (
     *("main_criteria", "estimands", "planned_exclusions", "stopping_rule", "target_width"),
     "known_order",
 )
+
+
+def has_plan(study: Study) -> bool:
+    return plan_of({name: getattr(study, name) for name in PLAN}) is not None
 
 
 def main_criteria(study: Study) -> tuple[str, ...]:

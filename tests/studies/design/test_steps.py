@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from recruitment.models import Channel
-from studies.design.steps import StudyFrame, frame_of, steps, study_frame, with_facts
+from studies.design.steps import StudyFrame, frame_of, place_of, steps, study_frame, with_facts
 from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
 from tests.studies.factories import make_open_study, make_study
 
@@ -27,6 +27,7 @@ def test_the_steps_are_in_the_order_of_the_path():
         "generate-select",
         "quality",
         "size",
+        "analysis-plan",
         "recruit",
         "launch",
     ]
@@ -43,6 +44,7 @@ def test_an_empty_study_begins_with_its_data(ruth):
         "generate-select": "not needed",
         "quality": "not needed",
         "size": "open",
+        "analysis-plan": "not needed",
         "recruit": "open",
         "launch": "open",
     }
@@ -55,6 +57,8 @@ def test_each_step_is_done_by_what_it_asks_for(ruth):
     assert states(study, ruth)["size"] == "open"  # nobody knows for how many tasks the reward is
     Study.objects.update(hits_per_annotator=2)
     assert states(study, ruth)["size"] == "done"
+    Study.objects.update(estimands="The win rate of system A.")
+    assert states(study, ruth)["analysis-plan"] == "done"
     channel = Channel.objects.create(study=study, provider="panel")
     assert states(study, ruth)["recruit"] == "done"
     Channel.objects.filter(pk=channel.pk).update(closed_at="2026-01-01T00:00Z")
@@ -85,7 +89,7 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
     [("generate-select", "quality"), ("quality", "size"), ("size", "size"), ("", "size")],
 )
 def test_on_a_step_that_is_not_open_the_following_one_is_next(ruth, here, following):
-    next_step = study_frame(make_study(instances=2), ruth, here).next_step
+    next_step = study_frame(make_study(instances=2), ruth, place_of(here)).next_step
     assert next_step is not None
     assert next_step.step.slug == following
 
@@ -107,7 +111,7 @@ def test_each_role_is_shown_the_pages_that_it_may_see():
         user = User.objects.create_user(role, is_staff=True)
         Membership.objects.create(study=study, user=user, role=role)
         frames[role] = study_frame(study, user)
-    assert slugs(frames["viewer"]) == {"overview", "results"}
+    assert slugs(frames["viewer"]) == {"overview", "systems", "raters", "machines", "planning"}
     assert not frames["viewer"].steps
     assert "ledger" in slugs(frames["analyst"])
     assert "webhooks" not in slugs(frames["analyst"])
@@ -123,4 +127,4 @@ def test_the_frames_of_many_studies_take_one_statement(ruth, django_assert_num_q
         make_study(instances=1)
     with django_assert_num_queries(1):
         frames = [frame_of(study, ruth) for study in with_facts(Study.objects.all(), ruth)]
-    assert [len(frame.steps) for frame in frames] == [7] * 3
+    assert [len(frame.steps) for frame in frames] == [8] * 3
