@@ -82,7 +82,9 @@ WORDS = """before => {
 
 def check_begins(page: Page) -> None:
     """Check that what a page is about begins near its top, below the study's rooms."""
-    top = page.evaluate("() => document.querySelector('main').getBoundingClientRect().top + scrollY")
+    top = page.evaluate(
+        "() => document.querySelector('main').getBoundingClientRect().top + scrollY"
+    )
     assert top <= 160, f"The content begins at {top:.0f} px."
 
 

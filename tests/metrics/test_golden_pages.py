@@ -131,7 +131,6 @@ def test_the_separability_configurations(dataset, pages):
     check(shown(agreement, "all items"), alpha)
     check(shown(agreement, "all items", 4), value(dataset, "LOO_expected_HH", of_pairs))
     sets = study.results("consistency")
-    check(shown(sets, "Consistency"), consistency)
     check(shown(sets, "Mixed, or ties only (consistency 0)"), zero)
     check(shown(sets, "Perfectly consistent (consistency 1)"), perfect)
     check(shown(sets, "Preference strength (negative: A, positive: B)"), strength)

@@ -138,12 +138,12 @@ def _smallest_difference(section: CriterionSection) -> LeadingNumber:
     if not known:
         reasons = [one.reason for one in found.values() if one.reason]
         reason = section.problems.get("systems", reasons[0] if reasons else NO_COMPARISONS)
-        return LeadingNumber(title, _number(undefined(reason)), "", "more")
+        return LeadingNumber(title, _number(undefined(reason)), "", "planning")
     pair = max(known, key=lambda name: (known[name].value, name))
     sentence = "difference of two win rates that four of five such studies would show"
     if len(found) > 1:
         sentence += f"; of {counted(len(known), 'pair')}, {pair} needs the largest"
-    return LeadingNumber(title, _number(known[pair], low=0), sentence, "more")
+    return LeadingNumber(title, _number(known[pair], low=0), sentence, "planning")
 
 
 def _number(estimate: Estimate, *, low: float = -1.0) -> Number:
