@@ -111,6 +111,7 @@ def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
 WITHOUT_FINDINGS = {
     "Agreement of machine raters with annotators",
     "Bradley–Terry strengths",
+    "Differences of two systems",
     "Elo ratings, plain and weighted by separability",
     "Speed by task",
     "Win-or-tie rates and win rates",
