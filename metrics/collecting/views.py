@@ -1,6 +1,6 @@
 """The page *Collect*: whether it runs, and whether it needs somebody."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -88,7 +88,9 @@ class Collecting:
         moments = None if self.freshness.is_stale else stored_moments(self.freshness.snapshot)
         is_collected = not self.study.is_imported and self.counts.completed
         figure = progress_figure(self.study, self.counts, moments) if is_collected else None
-        return {"figure": figure, "criterion": "all"}
+        # The page begins with the finding.
+        titled = figure and replace(figure, finding="Progress and pace", sentence="")
+        return {"figure": titled, "criterion": "all"}
 
     @property
     def needing(self) -> dict[str, Any]:
