@@ -49,12 +49,12 @@ def opening(study: Study) -> Question:
         facts=(study.pk, study.status, now.places, tuple(check.sentence for check in warnings)),
         problems=_by_code(check for check in checks if check.is_error),
         warnings=tuple(check.code for check in warnings),
-        final=_final(study) if study.opened_at is None else (),
+        final=final_of(study) if study.opened_at is None else (),
         stays=STILL_CHANGES if study.opened_at is None else "",
     )
 
 
-def _final(study: Study) -> tuple[str, ...]:
+def final_of(study: Study) -> tuple[str, ...]:
     """Return what can no longer change once the study is open: its data and frozen settings."""
     frozen = fields_of(FrozenSettings).values()
     criteria = [f"{criterion.name} ({criterion.scale})" for criterion in study.criteria.all()]

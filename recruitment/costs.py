@@ -39,11 +39,26 @@ class Forecast:
     minutes: float | None
     promised_hourly_rate: Decimal | None
     fee_percent: Decimal
+    minutes_of_tasks: float | None = None
     missing: tuple[str, ...] = ()
 
     @property
     def total(self) -> Decimal | None:
         return None if self.cost is None else self.cost.total
+
+    @property
+    def minutes_of_screening(self) -> float:
+        return (self.minutes or 0) - (self.minutes_of_tasks or 0)
+
+    @property
+    def shares(self) -> tuple[int, int] | None:
+        """The expected and the highest cost in percent of the budget; None if one is not known."""
+        if not self.budget or self.total is None:
+            return None
+        expected, most = (
+            min(100, round(100 * x / self.budget)) for x in (self.total, self.maximum.total)
+        )
+        return expected, most
 
     @property
     def is_over_budget(self) -> bool:
@@ -78,6 +93,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         minutes=asked.minutes if asked else None,
         promised_hourly_rate=study.promised_hourly_rate,
         fee_percent=highest_fee(study.channels.all()),
+        minutes_of_tasks=asked.tasks * asked.minutes_per_task if asked else None,
         missing=tuple(name for name, value in needs.items() if value is None),
     )
 

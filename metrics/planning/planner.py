@@ -197,6 +197,7 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         "charts": _charts(options, units),
         "units_per_rater": _units_per_rater(study),
         "n_dataset": study.dataset.instances.count() if study.dataset else None,
+        "can_save": True,  # the page's own button is the one that is meant
         "can_apply": study.status == Study.Status.DRAFT,
         "single_ratings": SINGLE_RATINGS,
     }

@@ -116,7 +116,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     step(page, "launch")
     press(page, "Plan tasks")
     look(page)
-    press(page, "Open…")
+    page.locator("[action$='/launch/open/'] button").click()
     page.locator(".confirm button.primary").click()
     expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
     study = Study.objects.get()

@@ -177,7 +177,7 @@ def launch(ruth: Researcher, prolific: FakeProlific) -> str:
     ruth.look("11-launch")
     ruth.press("Plan tasks")
     ruth.look("12-planned")
-    ruth.press("Open…")
+    ruth.click(page.locator("[action$='/launch/open/'] button"))
     ruth.look("13-open")
     ruth.click(page.locator(".confirm .primary"))
     expect(page.locator(".state-chip[data-status=open]")).to_be_visible()

@@ -58,7 +58,7 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.locator("[data-step=launch] a").click()
     page.get_by_role("button", name="Plan tasks").click()
     expect(success(page, 3, 6, 9)).to_be_visible()
-    page.get_by_role("button", name="Open…").click()
+    page.locator("[action$='/launch/open/'] button").click()
     page.get_by_role("button", name=re.compile("^Open")).click()
     expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
     return Study.objects.get()

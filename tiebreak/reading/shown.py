@@ -105,6 +105,11 @@ class Ranking:
     rows: list[Row]
     notes: list[str]
 
+    @property
+    def labelled(self) -> list[tuple[Row, list[tuple[str, Number]]]]:
+        """The rows, with the column of each number."""
+        return [(row, list(zip(self.columns, row.numbers, strict=True))) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Section:

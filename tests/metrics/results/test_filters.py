@@ -19,9 +19,9 @@ from annotation.imports.study_import import import_study
 from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
 from metrics.models import ReportSnapshot
 from metrics.results import services
+from metrics.results.question_pages import PAGES, Shown
 from metrics.results.selectors import source_of, stored_report
 from metrics.results.services import MAX_PARTS, ensure_fresh, refresh_report, without_outcome
-from metrics.results.tabs import TABS, Shown
 from metrics.tasks import refresh_report_task
 from studies.models import Study
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
@@ -81,7 +81,7 @@ def client(study) -> Client:
     return client
 
 
-def results(study: Study, slug: str = TABS[0].slug) -> str:
+def results(study: Study, slug: str = PAGES[0].slug) -> str:
     return reverse("metrics:results-tab", args=[study.pk, slug])
 
 
@@ -90,7 +90,7 @@ def text_of(page) -> str:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("slug", [tab.slug for tab in TABS])
+@pytest.mark.parametrize("slug", [tab.slug for tab in PAGES])
 def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
     address = results(study, slug)
     page = client.get(address, {"category": "new"})
@@ -125,7 +125,7 @@ WITHOUT_FINDINGS = {
 
 @pytest.mark.thorough
 def test_a_part_states_no_finding_on_any_figure(client, study):
-    for address in (results(study, tab.slug) for tab in TABS):
+    for address in (results(study, tab.slug) for tab in PAGES):
         whole = {f.name: f for f in client.get(address).context["figures"] or ()}
         part = {f.name: f for f in client.get(address, {"category": "new"}).context["figures"]}
         for name, figure in part.items():
@@ -206,7 +206,7 @@ def test_a_wrong_value_is_refused_with_a_sentence_everywhere(client, study, quer
 def test_links_and_polls_keep_the_part(client, study):
     page = client.get(results(study, "systems"), {"category": "new", "criterion": "preference"})
     html = page.content.decode()
-    for tab in TABS:
+    for tab in PAGES:
         assert f"{results(study, tab.slug)}?criterion=preference&amp;category=new" in html
     assert f"{reverse('metrics:numbers', args=[study.pk])}?category=new" in html
     assert "win-rates.svg?category=new" in html
@@ -342,7 +342,7 @@ def test_people_chosen_by_their_checks_have_no_outcome(study):
     for word in ("win_rate", "preference_strength", "elo", "bradley_terry", "prior"):
         assert word not in stored
     assert section.all_units.human_human.krippendorff_alpha.is_defined
-    for tab in TABS:
+    for tab in PAGES:
         shown = Shown(study, "preference", section, EVERYTHING, {}, {}, AnonymousUser())
         for figure in tab.figures(shown):
             if figure.name in ("win-rates", "set-shares", "perception", "confusion", "dawid-skene"):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
+from metrics.results.question_pages import PAGES
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
-from metrics.results.question_pages import PAGES
 from tests.architecture.test_roles import member
 from tests.tiebreak.reading.findings.nonresponse_cases import about
 from tests.tiebreak.reading.test_while_open import A_WINS, answer, small_study

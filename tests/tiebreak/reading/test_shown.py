@@ -7,9 +7,9 @@ from django.urls import reverse
 
 from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
+from metrics.results.question_pages import PAGES
 from metrics.results.selectors import source_of
 from metrics.results.services import ensure_fresh, refresh_report
-from metrics.results.question_pages import PAGES
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
 from tests.pages import codes_on
@@ -67,7 +67,7 @@ def test_it_works(client, study):
     assert "simulated" not in text.lower()
     assert (
         "Leave-one-out"
-        in client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).text
+        in client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).text
     )
 
 
@@ -220,7 +220,7 @@ def test_every_agreement_stratum_has_a_name_for_people():
 
 
 def test_the_page_shows_names_for_people_and_the_report_names_for_programs(client, study):
-    html = client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).content.decode()
+    html = client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).content.decode()
     html = html.split('id="numbers"')[1]  # addresses name strata as the report does
     assert STRATA["agreement", "PA=1"] in html
     assert "PA=1" not in html
