@@ -61,14 +61,14 @@ def test_ratings_appear_by_themselves_and_statistics_once_computed(
     # Changes are promised within two seconds: that long a page waits, and the rest is for the answer.
     assert int(polling.removeprefix("every ").removesuffix("ms")) < 1000
     page.wait_for_timeout(2500)  # the page has polled at least once
-    table = page.locator("#statistics .scroll").first
+    table = page.locator("#picture .scroll").first
     table.focus()
     for n, name in enumerate(("bob", "cid", "dot"), start=2):
         rate(study, name)
         expect(page.locator(".counted")).to_have_text(str(n))
     expect(page.locator("[data-stale]")).to_be_visible()
     expect(page.locator(".n-used")).to_have_text(numbers(1))
-    expect(table).to_be_focused()  # updating the counts does not replace the statistics
+    expect(table).to_be_focused()  # updating the counts does not replace the picture
     unfolded = page.locator("[aria-labelledby=figure-progress] details").first
     expect(unfolded).not_to_have_attribute("open", "")
     unfolded.locator("summary").click()
@@ -77,7 +77,7 @@ def test_ratings_appear_by_themselves_and_statistics_once_computed(
     expect(page.locator("[data-stale]")).to_have_count(0)
     expect(unfolded).to_have_attribute("open", "")
     Study.objects.update(status="paused")
-    expect(page.locator("[data-status=paused]")).to_be_visible()
+    expect(page.locator("#finding[data-status=paused]")).to_be_visible()
     check_ids(page)
 
 
