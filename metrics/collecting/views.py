@@ -10,9 +10,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotation.counts import StudyCounts, study_counts
+from metrics.collecting.contested import contested_need
 from metrics.collecting.facts import Fact, in_order, people_facts, progress_facts
 from metrics.collecting.finding import DRAFTS, finding
-from metrics.collecting.needs import needs_of
+from metrics.collecting.needs import Need, needs_of
 from metrics.results.collection_figure import progress_figure
 from metrics.results.requested_report import Freshness, asked_for
 from metrics.results.selectors import stored_counts, stored_moments, stored_plan
@@ -99,9 +100,16 @@ class Collecting:
             "study": self.study,
             "frame": self.frame,
             "is_owner": self.frame.right >= Right.OWN,
-            "needs": needs_of(self.study, self.accounting),
+            "needs": [*needs_of(self.study, self.accounting), *self._contested],
             "slow_facts": self.slow_facts,
         }
+
+    @property
+    def _contested(self) -> list[Need]:
+        """The contested items, once no more answers come that could decide them."""
+        is_over = self.frame.state in {StudyState.CLOSED, StudyState.IMPORTED}
+        can_settle = is_over and self.frame.can_change
+        return contested_need(self.study, self.freshness.snapshot) if can_settle else []
 
     @property
     def people(self) -> dict[str, Any]:
