@@ -218,6 +218,7 @@ def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: s
         code = rate(browser, ruth.url, prolific.start(submission))
         expect(page.locator(".counted")).to_have_text(str(n * ITEMS))
         assert prolific.complete(submission, code) == "AWAITING REVIEW"
+    expect(page.locator("#fact-done dd")).to_have_text(numbers(9, 9))
     page.reload()
     expect(page.locator("[data-need=all_completed]")).to_be_visible()
     ruth.look("18-collect")
