@@ -25,8 +25,8 @@ from annotation.exports.ratings import rating_rows  # noqa: E402
 from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
+from metrics.results.question_pages import PAGES  # noqa: E402
 from metrics.results.services import store_report, watermark  # noqa: E402
-from metrics.results.tabs import TABS  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
 from studies.design.steps import study_frame  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
@@ -178,7 +178,7 @@ def addresses(study: Study, user: User) -> dict[str, str]:
         **{page.title: page.url for page in frame.pages},
         **{
             f"Results: {tab.title}": reverse("metrics:results-tab", args=[study.pk, tab.slug])
-            for tab in TABS
+            for tab in PAGES
         },
         **{f"Step: {shown.step.title}": shown.url for shown in frame.steps},
         "What needs a person": reverse("metrics:attention", args=[study.pk]),

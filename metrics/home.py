@@ -1,4 +1,4 @@
-"""The list of studies, as cards on the admin's home."""
+"""The home page: three starts, and the list of studies."""
 
 from typing import Any, NamedTuple, cast
 
@@ -15,6 +15,7 @@ from metrics.messages import DEMO_STARTED
 from recruitment.costs import Spending, completed_places, plan_counts, spending_of
 from studies.access import Right, researchers_only, studies_of
 from studies.design.steps import StudyFrame, frame_of, with_facts
+from studies.models import Study
 from studies.refusals import told
 
 PER_PAGE = 12
@@ -27,6 +28,15 @@ class StudyCard(NamedTuple):
     completed: int
     places: int
     spending: Spending | None
+
+    @property
+    def verb(self) -> str:
+        is_over = self.frame.study.status == Study.Status.CLOSED
+        return "Read the results" if is_over else "See the progress"
+
+    @property
+    def waiting(self) -> int:
+        return sum(page.waiting for page in self.frame.pages)
 
 
 def study_cards(user: User, number: str | None) -> Page[Any]:

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
+from annotation.views.starts import STARTS
 from metrics.demo import demo_study_of
 from metrics.home import is_demo_loading, study_cards
 
@@ -24,6 +25,7 @@ class ResearcherSite(AdminSite):
         user = cast(User, request.user)
         context = {
             "title": self.index_title,
+            "starts": STARTS,
             "page": study_cards(user, request.GET.get("page")),
             "demo": demo_study_of(user),
             "is_waiting": is_demo_loading(user),

@@ -2,9 +2,11 @@
 
 from django.db.models import Exists, OuterRef
 
+from metrics.results.questions import QUESTIONS
 from studies.access import Right
 from studies.design.steps import (
     Facts,
+    Room,
     Step,
     StepStatus,
     StudyPage,
@@ -39,8 +41,30 @@ register_step(
         },
     )
 )
-register_page(StudyPage("overview", "Overview", "metrics:dashboard", 10, Right.SEE, "which-number"))
-register_page(StudyPage("results", "Results", "metrics:results", 20, Right.SEE, "which-number"))
+register_page(
+    StudyPage(
+        "overview",
+        "Progress",
+        "metrics:dashboard",
+        10,
+        Right.SEE,
+        "which-number",
+        room=Room.COLLECT,
+    )
+)
+for position, question in enumerate(QUESTIONS, start=20):
+    register_page(
+        StudyPage(
+            question.slug,
+            question.title,
+            "metrics:results-tab",
+            position,
+            Right.SEE,
+            "which-number",
+            room=Room.RESULTS,
+            argument=question.slug,
+        )
+    )
 register_page(
     StudyPage(
         "data-and-report",
@@ -48,6 +72,7 @@ register_page(
         "metrics:data-and-report",
         40,
         guide="how-to/write-the-paper",
+        room=Room.RESULTS,
     )
 )
 register_page(StudyPage("jobs", "Jobs", "metrics:jobs", 50, guide="generate-and-select#jobs"))

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from annotation.models import HIT, Place
 from recruitment.admission import OPEN_LINK, PAID, Maximum, collection_of, maximum, newcomers_pay
 from recruitment.ledger import Due, Ledger, due, ledger
-from recruitment.messages import BEYOND_BUDGET
+from recruitment.messages import BEYOND_BUDGET, UNDER_PROMISE
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
@@ -243,17 +243,28 @@ class Accounts:
         )
 
     @cached_property
+    def maximum(self) -> Maximum:
+        return maximum(self.plan)
+
+    @cached_property
     def beyond_budget(self) -> str:
         """What to do about payments beyond the budget, which only platforms report; "" without any."""
         budget = self.plan.budget
-        over = 0 if budget is None else maximum(self.plan).reserved - budget
+        over = 0 if budget is None else self.maximum.reserved - budget
         return BEYOND_BUDGET.format(money(over), self.plan.currency) if over > 0 else ""
+
+    @property
+    def under_promise(self) -> str:
+        """What to do if people earn less an hour than the study promised; "" if they do not."""
+        is_under = self.costs is not None and self.ledger.money.is_under_promise
+        return UNDER_PROMISE if is_under else ""
 
 
 def accounts(study: Study, wanted: Q | None = None) -> Accounts:
     """Return the current ledger of a study, in which `wanted` searches, with what it costs."""
     counts = {} if study.reward is None else plan_counts()
-    plan: Any = Study.objects.filter(pk=study.pk).annotate(**counts, read_at=Now()).get()
+    read = Study.objects.filter(pk=study.pk).prefetch_related("channels")
+    plan: Any = read.annotate(**counts, read_at=Now()).get()
     return Accounts(ledger(study, plan.read_at, wanted), plan)
 
 

@@ -9,6 +9,7 @@ from recruitment.models import Channel
 from studies.design.analysis_plan import has_plan
 from studies.design.steps import (
     Facts,
+    Room,
     Step,
     StepStatus,
     StudyPage,
@@ -152,6 +153,7 @@ register_page(
         "recruitment:ledger",
         30,
         guide="collecting#pay-annotators",
+        room=Room.COLLECT,
     )
 )
 register_page(
@@ -161,6 +163,7 @@ register_page(
         "recruitment:comments",
         35,
         guide="collecting#comments",
+        room=Room.COLLECT,
         waiting=count_of(
             Comment.objects.filter(participation__study=OuterRef("pk"), done_at=None),
             "participation__study",
@@ -169,11 +172,23 @@ register_page(
 )
 register_page(
     StudyPage(
-        "dry-runs", "Dry run", "recruitment:dry-runs", 70, guide="collecting#dry-runs-and-bots"
+        "dry-runs",
+        "Dry run",
+        "recruitment:dry-runs",
+        70,
+        guide="collecting#dry-runs-and-bots",
+        room=Room.DESIGN,
+        under="launch",
     )
 )
 register_page(
     StudyPage(
-        "preview", "Preview", "recruitment:preview", 80, guide="collecting#how-texts-are-shown"
+        "preview",
+        "Preview",
+        "recruitment:preview",
+        80,
+        guide="collecting#how-texts-are-shown",
+        room=Room.DESIGN,
+        under="launch",
     )
 )

@@ -33,6 +33,7 @@ from annotation.imports.kept_uploads import KeptUpload, keep_upload, kept_upload
 from annotation.imports.sample_files import SAMPLE_FILES, sample_file
 from annotation.imports.uploads import PREVIEW_ROWS, as_one, upload_limits
 from annotation.views.import_columns import MEANINGS, choice_of, chosen_rows, column_rows
+from annotation.views.starts import start_named
 from jobs.models import Job
 from jobs.rows import job_rows
 from jobs.services import stop_job
@@ -125,7 +126,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 upload.remove()  # no page comes back to it, and it would count
     limits = upload_limits()
     context = {
-        "here": "upload",
+        "start": start_named(request.GET.get("begin", "")),
         "form": form,
         "samples": SAMPLE_FILES,
         "limits": f"{limits.rows:,} rows, {MAX_COLUMNS} columns and {limits.cell:,} characters",

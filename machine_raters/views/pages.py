@@ -110,7 +110,7 @@ def machine_raters_page(
     for kind in kinds:
         form = refused if isinstance(refused, kind.form) else kind.form(study)
         sections.append({"form": form, "why_not": kind.why_not(form), **_listed(kind, shown)})
-    context = {"study": study, "sections": sections}
+    context = {"here": "judges", "study": study, "sections": sections}
     if page == "judges":
         context["verdicts_form"] = verdicts_form or VerdictsForm()
     status = 400 if refused or verdicts_form else 200
@@ -191,6 +191,7 @@ def _exclude(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse
             exclude_machine_rater(machine=machine, reason=form.cleaned_data["reason"], by=by)
             return MACHINE_IS_EXCLUDED.format(name=machine)
     context = {
+        "here": "judges",
         "study": machine.study,
         "machine": machine,
         "sentences": _about_exclusion(kind, machine),
@@ -279,7 +280,8 @@ def example_sets(request: HttpRequest, study_id: str) -> HttpResponse:
             messages.success(request, "The set was added. Choose it for a new judge.")
             return redirect("machine_raters:example-sets", study.pk)
     training = study.units.filter(role=Unit.Role.TRAINING).order_by("pk")
-    context = {"study": study, "form": form, "sets": example_sets_of(study), "training": training}
+    context = {"here": "judges", "study": study, "form": form, "training": training}
+    context["sets"] = example_sets_of(study)
     status = 400 if form.is_bound else 200
     return render(request, "machine_raters/example_sets.html", context, status=status)
 

@@ -141,7 +141,12 @@ def expert_weights_page(request: HttpRequest, public_id: str) -> HttpResponse:
             use_expert_weights(study=study, survey=form.cleaned_data["survey"], by=user)
             messages.success(request, "Discernment is computed with these weights from now on.")
             return redirect("metrics:expert-weights", study.pk)
-    context = {"study": study, "form": form, "may_change": held_right(user, study) >= Right.CHANGE}
+    context = {
+        "here": "machines",
+        "study": study,
+        "form": form,
+        "may_change": held_right(user, study) >= Right.CHANGE,
+    }
     return render(request, "metrics/expert_weights.html", context | _shown(study, user))
 
 

@@ -102,5 +102,6 @@ def scores_page(request: HttpRequest, public_id: str) -> HttpResponse:
             return redirect("metrics:scores", study.pk)
     raters = scored_by(study.scores_from) if study.scores_from else []
     has_choices = scoring_studies_for(user, study).exists()
-    context = {"study": study, "form": form, "raters": raters, "has_choices": has_choices}
+    context = {"here": "machines", "study": study, "form": form}
+    context |= {"raters": raters, "has_choices": has_choices}
     return render(request, "metrics/scores.html", context)

@@ -47,7 +47,7 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
         "figures": _as_shown(figures, asked, criterion, asked.part),
         **asked.context,
         "is_waiting": shown is None and problem is None,
-        "here": "results",
+        "here": more.question,
     }
     is_partial = request.headers.get("HX-Request")
     template = "metrics/section.html" if is_partial else "metrics/section_page.html"

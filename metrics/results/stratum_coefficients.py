@@ -133,7 +133,7 @@ def coefficients_by_stratum(request: HttpRequest, study: Study, criterion: str) 
         "coefficients": COEFFICIENTS,
         "number_of_machine": machines.index(machine) + 1,
         **asked.context,
-        "here": "results",
+        "here": "machines",
     }
     is_partial = request.headers.get("HX-Request")
     page = "metrics/stratum_coefficients_page.html"

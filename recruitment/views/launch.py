@@ -30,7 +30,7 @@ from recruitment.terms import amount_in
 from recruitment.views.preview import PAGES
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
-from studies.design.steps import ShownStep, StepState, StudyFrame, study_frame
+from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, study_frame
 from studies.models import Study
 from studies.refusals import told
 from tiebreak.digits import money
@@ -54,7 +54,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     if study.status == Study.Status.OPEN:
         current += somebody_can_enter(study)
     statuses = channel_statuses(study)
-    frame = study_frame(study, request.user, "launch")
+    frame = study_frame(study, request.user, place_of("launch"))
     actions, rows = dict(offered_actions(study, current)), review(frame, current)
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
     opens = actions.pop("open", "") if may_open else ""

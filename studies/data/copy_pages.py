@@ -156,6 +156,7 @@ def _page(
 ) -> HttpResponse:
     is_refused = form.is_bound or by_model.is_bound
     context = {
+        "here": "data",
         "study": study,
         "form": form,
         "by_model": by_model,

@@ -1,4 +1,4 @@
-"""The frame of a study's pages: the steps to its launch, and the pages while it runs.
+"""The frame of a study's pages: three rooms, of which *Design* has the steps to the launch.
 
 Apps register both in their modules `study_steps`, as they register kinds of jobs. A step says what
 it needs to know as expressions so that the steps of one study, or of a whole page of studies, take
@@ -12,15 +12,27 @@ from itertools import pairwise
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Count, IntegerField, QuerySet, Subquery
+from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
-from django.urls import reverse
+from django.urls import ResolverMatch, reverse
 
 from studies.access import Right, held_role, right_of
-from studies.models import Study
+from studies.models import Study, Unit
 
 Facts = Mapping[str, Any]
+
+
+class Room(StrEnum):
+    """A part of a study's pages. What is seldom needed is behind a gear and in no room."""
+
+    DESIGN = "Design"
+    COLLECT = "Collect"
+    RESULTS = "Results"
+    GEAR = "More"
+
+
+ROOMS = (Room.DESIGN, Room.COLLECT, Room.RESULTS)
 
 
 class StepState(StrEnum):
@@ -80,13 +92,17 @@ class Step:
     status: Callable[[Study, Facts], StepStatus]
     facts: Mapping[str, Combinable | Subquery] = field(default_factory=dict)
     guide: str = "index"
+    room = Room.DESIGN
+    argument = under = ""
 
 
 @dataclass(frozen=True)
 class StudyPage:
     """A page of a study in addition to the steps, for members who have the right to see it.
 
-    `waiting` is the expression on `Study` for how much waits there for a researcher.
+    `waiting` is the expression on `Study` for how much waits there for a researcher. `argument` is
+    what the address needs in addition to the study. A page `under` a step or another page is reached
+    from that one, which stays marked in the room's list.
     """
 
     slug: str
@@ -96,6 +112,12 @@ class StudyPage:
     right: Right = Right.READ
     guide: str = "index"
     waiting: Combinable | None = None
+    room: Room = Room.GEAR
+    argument: str = ""
+    under: str = ""
+
+    def url_of(self, study: Study) -> str:
+        return reverse(self.url_name, args=[study.pk, *filter(None, [self.argument])])
 
 
 _STEPS: dict[str, Step] = {}
@@ -118,13 +140,16 @@ def pages() -> list[StudyPage]:
     return sorted(_PAGES.values(), key=lambda page: page.position)
 
 
-def guide_of(here: str, url_name: str) -> str:
-    """Return the guide of the step or page with this slug or address; others have the index."""
-    every: list[Step | StudyPage] = [*steps(), *pages()]
-    for shown in every:
-        if shown.slug == here or shown.url_name == url_name:
-            return shown.guide
-    return "index"
+def place_of(here: str, match: ResolverMatch | None = None) -> Step | StudyPage | None:
+    """Return the step or page with this slug, or else with this address."""
+    every: dict[str, Step | StudyPage] = {**_STEPS, **_PAGES}
+    if here in every or match is None:
+        return every.get(here)
+    for place in every.values():
+        argument = match.kwargs.get("slug", "")
+        if place.url_name == match.view_name and (not place.argument or place.argument == argument):
+            return place
+    return None
 
 
 def count_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
@@ -147,21 +172,74 @@ class Link:
     slug: str
     title: str
     url: str
+    room: Room
     waiting: int = 0
+
+
+@dataclass(frozen=True)
+class RoomLink:
+    title: Room
+    url: str
+    is_current: bool
 
 
 @dataclass(frozen=True)
 class StudyFrame:
     """What surrounds each page of a study, for a user with a right in it.
 
-    `here` is the slug of the page's step, if it is one.
+    `pages` are those in the lists of rooms and behind the gear. `place` is the step or page itself,
+    and `here` the slug of the one that is marked in a list.
     """
 
-    study: Study
+    study: Any  # a `Study` that was read `with_facts`
     right: Right
     steps: tuple[ShownStep, ...]
     pages: tuple[Link, ...]
-    here: str = ""
+    place: Step | StudyPage | None = None
+
+    @property
+    def here(self) -> str:
+        return (self.place.under or self.place.slug) if self.place else ""
+
+    @property
+    def room(self) -> Room | None:
+        return self.place.room if self.place else None
+
+    @property
+    def rooms(self) -> list[RoomLink]:
+        """The rooms of the study; those without an address cannot be entered yet."""
+        addresses = {page.room: page.url for page in reversed(self.pages)} if self.has_begun else {}
+        if self.steps:
+            addresses[Room.DESIGN] = (self.next_step or self.steps[-1]).url
+        return [RoomLink(room, addresses.get(room, ""), room == self.room) for room in ROOMS]
+
+    @property
+    def listed(self) -> list[Link]:
+        """The pages of this room."""
+        return [page for page in self.pages if page.room == self.room != Room.GEAR]
+
+    @property
+    def gear(self) -> list[Link]:
+        return [page for page in self.pages if page.room == Room.GEAR]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there may be something to collect and to read."""
+        return self.study.status != Study.Status.DRAFT or bool(self.study.has_units)
+
+    @property
+    def url(self) -> str:
+        """The address at which the study opens: what it is about in its state."""
+        rooms = {room.title: room.url for room in self.rooms}
+        if self.next_step is not None and self.steps:
+            return self.next_step.url
+        first = Room.RESULTS if self.study.status == Study.Status.CLOSED else Room.COLLECT
+        return rooms[first] or rooms[Room.RESULTS] or rooms[Room.DESIGN]
+
+    @property
+    def n_done(self) -> int:
+        """How many steps are done or not needed."""
+        return len(self.steps) - len(self.missing)
 
     @property
     def next_step(self) -> ShownStep | None:
@@ -203,11 +281,14 @@ def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet
         for name, expression in step.facts.items()
     }
     facts |= {f"{page.slug}_waiting": page.waiting for page in pages() if page.waiting is not None}
-    return studies.annotate(role=held_role(user), **facts)
+    planned = Unit.objects.filter(study=OuterRef("pk"), role=Unit.Role.MAIN)
+    return studies.annotate(role=held_role(user), has_units=Exists(planned), **facts)
 
 
-def study_frame(study: Study, user: User | AnonymousUser, here: str = "") -> StudyFrame:
-    return frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user, here)
+def study_frame(
+    study: Study, user: User | AnonymousUser, place: Step | StudyPage | None = None
+) -> StudyFrame:
+    return frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user, place)
 
 
 def missing_steps(study: Study) -> list[ShownStep]:
@@ -215,26 +296,24 @@ def missing_steps(study: Study) -> list[ShownStep]:
     return [shown for step in steps() if (shown := _shown(step, known)).status.is_open]
 
 
-def frame_of(study: Any, user: User | AnonymousUser, here: str = "") -> StudyFrame:
+def frame_of(
+    study: Any, user: User | AnonymousUser, place: Step | StudyPage | None = None
+) -> StudyFrame:
     """Return the frame of a study that was read `with_facts`."""
     right = right_of(user, study.role)
     shown = [_shown(step, study) for step in steps()] if right >= Right.READ else []
-    return StudyFrame(
-        study=study,
-        right=right,
-        steps=tuple(shown),
-        pages=tuple(
-            Link(
-                page.slug,
-                page.title,
-                reverse(page.url_name, args=[study.pk]),
-                getattr(study, f"{page.slug}_waiting", 0),
-            )
-            for page in pages()
-            if right >= page.right
-        ),
-        here=here,
+    links = (
+        Link(
+            page.slug,
+            page.title,
+            page.url_of(study),
+            page.room,
+            getattr(study, f"{page.slug}_waiting", 0),
+        )
+        for page in pages()
+        if right >= page.right and not page.under
     )
+    return StudyFrame(study, right, tuple(shown), tuple(links), place)
 
 
 def url_after(frame: StudyFrame, slug: str) -> str:

@@ -16,12 +16,17 @@ def study_frame(context: dict[str, Any]) -> steps.StudyFrame:
     if "frame" in context:
         frame: steps.StudyFrame = context["frame"]
         return frame
+    request = context["request"]
     study = context.get("study") or context["original"]
-    return steps.study_frame(study, context["request"].user, context.get("here", ""))
+    return steps.study_frame(study, request.user, _place(context))
 
 
 @register.simple_tag(takes_context=True)
 def guide_address(context: dict[str, Any]) -> str:
     """Return the address of the guide to the page that is shown."""
-    match = context["request"].resolver_match
-    return address_of(steps.guide_of(context.get("here", ""), match.view_name if match else ""))
+    place = _place(context)
+    return address_of(place.guide if place else "index")
+
+
+def _place(context: dict[str, Any]) -> steps.Step | steps.StudyPage | None:
+    return steps.place_of(context.get("here", ""), context["request"].resolver_match)

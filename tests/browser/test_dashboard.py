@@ -8,9 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.imports.study_import import import_study
 from annotation.services.ratings import Answer
+from metrics.results.question_pages import PAGES
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report
-from metrics.results.tabs import TABS
 from studies.models import Study
 from tests.annotation.answers import submit_unit
 from tests.annotation.places import hit_units_of, take_place
@@ -88,7 +88,7 @@ def test_overview_and_results_fit(live_server, chromium_page: Page, tmp_path, wi
     chromium_page.emulate_media(color_scheme=scheme)
     chromium_page.set_viewport_size({"width": width, "height": 900})
     open_dashboard(chromium_page, live_server.url, study)
-    pages = ["", *(f"results/{tab.slug}/" for tab in TABS)]
+    pages = ["", *(f"results/{tab.slug}/" for tab in PAGES)]
     for path in pages:
         chromium_page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
         expect(chromium_page.locator(".n-used")).to_have_text(numbers(12))
@@ -154,7 +154,7 @@ def test_a_sheet_of_paper_clips_nothing(live_server, chromium_page: Page, tmp_pa
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": SHEET, "height": 1000})
     open_dashboard(page, live_server.url, study)
-    for path in ("", *(f"results/{tab.slug}/" for tab in TABS)):
+    for path in ("", *(f"results/{tab.slug}/" for tab in PAGES)):
         page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
         expect(page.locator(".n-used")).to_have_text(numbers(12))
         page.evaluate(OPEN_ALL)

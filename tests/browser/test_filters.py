@@ -5,8 +5,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.filters import Filter
 from annotation.imports.study_import import import_study
+from metrics.results.question_pages import PAGES
 from metrics.results.services import refresh_report
-from metrics.results.tabs import TABS
 from studies.models import Instance, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.pages import numbers
@@ -90,7 +90,7 @@ def test_pages_of_a_part_fit(live_server, chromium_page: Page, tmp_path, width, 
     open_dashboard(page, live_server.url, study)
     long = "category=a+rather+long+name+of+a+kind+of+dialogue&stratum=PA%3C0.6&since=2020-01-01"
     refused_or_empty = ("?category=nothing", "?version=1", "results/?category=nothing")
-    parts = [f"{path}?{long}" for path in ("", *(f"results/{tab.slug}/" for tab in TABS))]
+    parts = [f"{path}?{long}" for path in ("", *(f"results/{tab.slug}/" for tab in PAGES))]
     for path in (*parts, *refused_or_empty):
         page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
         page.evaluate(OPEN_ALL)

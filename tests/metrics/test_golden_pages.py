@@ -50,9 +50,6 @@ class Pages:
     def __init__(self, client: Client, study: Study, criterion: str = "preference") -> None:
         self.client, self.study, self.criterion = client, study, criterion
 
-    def overview(self) -> Any:
-        return self._page(reverse("metrics:dashboard", args=[self.study.pk]))
-
     def results(self, slug: str) -> Any:
         return self._page(reverse("metrics:results-tab", args=[self.study.pk, slug]))
 
@@ -85,16 +82,6 @@ def pages(tmp_path, admin_client, monkeypatch):
         return Pages(admin_client, study)
 
     return imported
-
-
-def leading(page: Any, title: str) -> str:
-    """Return one of the leading numbers as it is shown."""
-    (number,) = (
-        entry.xpath("string(dd/span[@class='value'])")
-        for entry in page.xpath("//dl[@class='leading']/div")
-        if entry.xpath("string(dt)").strip() == title
-    )
-    return number
 
 
 def shown(page: Any, row: str, column: int = 0, table: str = "") -> str:
@@ -140,10 +127,6 @@ def test_the_separability_configurations(dataset, pages):
     a, tie, b = (int(n) for n in golden()[dataset, "votes A/tie/B", "750 votes"].split("/"))
     best = max(a + tie / 2, b + tie / 2) / (a + tie + b)
 
-    overview = study.overview()
-    check(leading(overview, "Agreement"), alpha)
-    check(leading(overview, "Consistency"), consistency)
-    check(leading(overview, "Win rate"), best)
     agreement = study.results("agreement")
     check(shown(agreement, "all items"), alpha)
     check(shown(agreement, "all items", 4), value(dataset, "LOO_expected_HH", of_pairs))
@@ -180,7 +163,6 @@ def test_the_distribution_of_separability(dataset, pages):
 
 def test_pandalm_humans(pages):
     study = pages("pandalm", "pandalm")
-    check(leading(study.overview(), "Agreement"), value(PANDALM, "kalpha_nominal_HH", "All"))
     page, rows = study.results("agreement"), study.data("agreement")
     for column, statistic in enumerate(COEFFICIENTS.values()):
         check(shown(page, "all items", column), value(PANDALM, statistic, "All"))
@@ -224,7 +206,6 @@ def test_summeval_experts(pages):
 
 def check_agreement(study: Pages, dataset: str) -> None:
     alpha = golden()[dataset, "kalpha_ordinal_HH", "All"]
-    check(leading(study.overview(), "Agreement"), float(alpha))
     page, rows = study.results("agreement"), study.data("agreement")
     assert digits(row_of(rows, stratum="All items")["value"]) == alpha
     for stratum, name in STRATA.items():

@@ -13,7 +13,7 @@ from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
 from metrics.models import ReportSnapshot
-from metrics.results.tabs import TABS
+from metrics.results.question_pages import PAGES
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Criterion, Dataset, Study, System
@@ -168,7 +168,7 @@ def addresses(study: Study, criteria: list[str]) -> list[str]:
         reverse("metrics:results-tab", args=[study.pk, tab.slug])
         + "?"
         + urlencode({"criterion": c})
-        for tab in TABS
+        for tab in PAGES
         for c in criteria
     ]
     pages += [

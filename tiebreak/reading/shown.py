@@ -105,6 +105,11 @@ class Ranking:
     rows: list[Row]
     notes: list[str]
 
+    @property
+    def labelled(self) -> list[tuple[Row, list[tuple[str, Number]]]]:
+        """The rows, with the column of each number."""
+        return [(row, list(zip(self.columns, row.numbers, strict=True))) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Section:
@@ -271,6 +276,16 @@ def bias_estimates(bias: BiasSection) -> Estimates:
         title = f"{rater}P(longer preferred) − P(shorter preferred), within pairs of systems"
         estimates[title] = one.length
     return estimates
+
+
+def rater_measures(section: CriterionSection) -> list[Row]:
+    """Return what else says whether the raters can be trusted, over all items."""
+    agreement = section.all_units.human_human.estimates()
+    measures = {NAMES[name]: one for name, one in agreement.items() if name in NAMES}
+    sets = consistency_sets(section)
+    measures |= {"Consistency": sets.consistency} if sets and sets.n else {}
+    measures |= bias_estimates(section.bias) if section.bias else {}
+    return _rows({name: one for name, one in measures.items() if one.is_defined})
 
 
 def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:

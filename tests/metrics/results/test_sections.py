@@ -13,9 +13,9 @@ from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.results import sections
 from metrics.results.opened_sections import offered_on
+from metrics.results.question_pages import PAGES
 from metrics.results.sections import refresh_section, stored_section
 from metrics.results.services import refresh_report, watermark
-from metrics.results.tabs import TABS
 from studies.models import Membership, Study
 from tests.annotation.answers import submit_unit
 from tests.annotation.places import hit_units_of, take_place
@@ -81,13 +81,13 @@ def address(study: Study, name: str = "robustness") -> str:
 
 def test_every_section_on_request_is_on_one_page():
     assert set(DRAWN) == {more.name for more in OFFERED}
-    assert {more.question for more in OFFERED} <= {tab.slug for tab in TABS}
+    assert {more.question for more in OFFERED} <= {tab.slug for tab in PAGES}
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("more", OFFERED, ids=lambda more: more.name)
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
-    (tab,) = [tab for tab in TABS if tab.slug == more.question]
+    (tab,) = [tab for tab in PAGES if tab.slug == more.question]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
     # There is no machine rater, no third system, and no interval.
     needs = {"rank_stability", "prediction_powered", "shared_ranks"}
@@ -218,7 +218,7 @@ def test_a_page_offers_the_sections_that_apply_to_a_criterion():
     offered = {
         (name, tab.slug): {more.name for more in offered_on(tab.slug, about)}
         for name, about in report.criteria.items()
-        for tab in TABS
+        for tab in PAGES
     }
     assert {"elo", "robustness"} <= offered["preference", "systems"]
     assert "rank_stability" not in offered["preference", "systems"]  # it needs a third system

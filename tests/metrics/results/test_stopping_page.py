@@ -37,7 +37,7 @@ def stopping_page(client, study):
 
     def text() -> str:
         refresh_report(study=study)
-        return client.get(reverse("metrics:results-tab", args=[study.pk, "stopping"])).text
+        return client.get(reverse("metrics:results-tab", args=[study.pk, "planning"])).text
 
     return text
 

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from recruitment.models import Channel
-from studies.design.steps import StudyFrame, frame_of, steps, study_frame, with_facts
+from studies.design.steps import StudyFrame, frame_of, place_of, steps, study_frame, with_facts
 from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
 from tests.studies.factories import make_open_study, make_study
 
@@ -89,7 +89,7 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
     [("generate-select", "quality"), ("quality", "size"), ("size", "size"), ("", "size")],
 )
 def test_on_a_step_that_is_not_open_the_following_one_is_next(ruth, here, following):
-    next_step = study_frame(make_study(instances=2), ruth, here).next_step
+    next_step = study_frame(make_study(instances=2), ruth, place_of(here)).next_step
     assert next_step is not None
     assert next_step.step.slug == following
 
@@ -111,7 +111,7 @@ def test_each_role_is_shown_the_pages_that_it_may_see():
         user = User.objects.create_user(role, is_staff=True)
         Membership.objects.create(study=study, user=user, role=role)
         frames[role] = study_frame(study, user)
-    assert slugs(frames["viewer"]) == {"overview", "results"}
+    assert slugs(frames["viewer"]) == {"overview", "systems", "raters", "machines", "planning"}
     assert not frames["viewer"].steps
     assert "ledger" in slugs(frames["analyst"])
     assert "webhooks" not in slugs(frames["analyst"])

@@ -7,9 +7,9 @@ from django.urls import reverse
 
 from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
+from metrics.results.question_pages import PAGES
 from metrics.results.selectors import source_of
 from metrics.results.services import ensure_fresh, refresh_report
-from metrics.results.tabs import TABS
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
 from tests.pages import codes_on
@@ -43,7 +43,7 @@ def pages(study) -> list[str]:
         reverse("metrics:numbers", args=[study.pk]),
         reverse("metrics:report", args=[study.pk]),
         reverse("metrics:results", args=[study.pk]),
-        *(reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS),
+        *(reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in PAGES),
         *(
             reverse("metrics:figure", args=[study.pk, "preference", "perception", kind])
             for kind in CONTENT_TYPES
@@ -67,7 +67,7 @@ def test_it_works(client, study):
     assert "simulated" not in text.lower()
     assert (
         "Leave-one-out"
-        in client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).text
+        in client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).text
     )
 
 
@@ -166,7 +166,7 @@ def test_simulated_ratings_are_marked_on_every_page_that_shows_them(client, memb
     study = make_open_study(instances=4)
     Membership.objects.create(study=study, user=member)
     assert simulate_raters(study=study, bots=[Bot("a"), Bot("b")]) == 40
-    tabs = [reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS]
+    tabs = [reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in PAGES]
     for page in (pages(study)[0], *tabs):
         assert "simulated" in client.get(page).content.decode().lower(), page
     assert ReportSnapshot.objects.get().report["simulated"]
@@ -220,7 +220,7 @@ def test_every_agreement_stratum_has_a_name_for_people():
 
 
 def test_the_page_shows_names_for_people_and_the_report_names_for_programs(client, study):
-    html = client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).content.decode()
+    html = client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).content.decode()
     html = html.split('id="numbers"')[1]  # addresses name strata as the report does
     assert STRATA["agreement", "PA=1"] in html
     assert "PA=1" not in html

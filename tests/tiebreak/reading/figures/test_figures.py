@@ -121,7 +121,7 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
         about.all_units.human_human.krippendorff_alpha.value
     )
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
-    assert "z-better" in leading_numbers(about)[2].sentence
+    assert "z-better" in leading_numbers(about)[3].sentence
     of_few = of([*people, *judge("a-more", contrary.get), *judge("z-better", int)[5:]])
     assert of_few.machines_main_first == ["a-more", "z-better"]
     assert not figure.machine
@@ -187,7 +187,7 @@ def test_values_outside_an_axis_are_drawn_at_its_ends():
 
 def test_leading_numbers_say_why_they_are_undefined():
     section = of(preferences([[1, -1]] * 2))
-    assert len(leading_numbers(section)) == 4
+    assert len(leading_numbers(section)) == 5
     for number in leading_numbers(section):
         assert number.number.text != "–" or number.number.reason.endswith(".")
     assert win_rates_figure(section).finding == TOO_FEW.format(n="2 items", verb="are")

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from annotation.filters import EVERYTHING
-from metrics.results.tabs import TABS, Shown
+from metrics.results.question_pages import PAGES, Shown
 from tests.metrics.studies import report_of
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_section import figures_of_section
@@ -87,7 +87,7 @@ def figures_of(about: CriterionSection) -> Iterator[Figure]:
     shown = Shown(
         SimpleNamespace(target_width=None), "", about, EVERYTHING, {}, {}, AnonymousUser()
     )
-    for tab in TABS:
+    for tab in PAGES:
         if tab.slug != "separability":  # which reads texts of the database, and no ratings
             yield from tab.figures(shown)
     for name, one in on_request().items():

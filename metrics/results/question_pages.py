@@ -1,4 +1,4 @@
-"""The pages of the results: which question each answers, and what it shows."""
+"""The pages of results: four questions, each with its picture, and the parts of each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from metrics.planning.score_distributions import comparable_studies, scored_simi
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.results.page_rows import PageRows, rows_of
+from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import rater_rows
 from metrics.results.raters_figure import fatigue_figure, speed_figure
 from metrics.results.stopping_page import stopping_context
@@ -43,11 +44,11 @@ from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
 from tiebreak.reading.figures.systems.systems import (
     machine_win_rates_figure,
-    strengths_figure,
     win_rates_figure,
 )
 from tiebreak.reading.figures.systems.transitivity import has_several, order_figure
 from tiebreak.reading.powered_rates import powered_rates
+from tiebreak.reading.shown import number, rater_measures
 from tiebreak.reading.while_open import unreached
 from tiebreak.report.model import CriterionSection
 from tiebreak.scales import Scale
@@ -84,48 +85,53 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Tab:
-    """A page of the results.
+class Page:
+    """A page of results: a question, whose first figure is its picture, or a part of one.
 
-    `decides` says in a sentence which decision the page informs. A page that `is_live` follows the
-    ratings while it is open; the others would change under their reader. `right` is what one needs
-    to see the page: single annotators and texts are not for everyone who sees results. A page that
-    `shows_raters` needs what the report has of each annotator.
+    A part is computed when someone opens it on the question's page, and has an address of its own.
+    Only questions follow the ratings; parts would change under their reader. `right` is what one
+    needs to see the page: single annotators and texts are not for everyone who sees results. A page
+    that `shows_raters` needs what the report has of each annotator. A part is `offered` where it has
+    something to show.
     """
 
     slug: str
     title: str
-    decides: str
     figures: Callable[[Shown], list[Figure]]
     more: Callable[[Shown], dict[str, Any]] = lambda _: {}
-    is_live: bool = True
+    part_of: str = ""
     shows_raters: bool = False
     right: Right = Right.SEE
+    offered: Callable[[CriterionSection], bool] = lambda _: True
 
     @property
-    def template(self) -> str:
-        return f"metrics/results/{self.slug}.html"
+    def question(self) -> str:
+        return self.part_of or self.slug
+
+    @property
+    def templates(self) -> list[str]:
+        """The page's template, or else that of pages which have only figures."""
+        return [f"metrics/results/{self.slug}.html", "metrics/figures.html"]
 
 
 def _systems(shown: Shown) -> list[Figure]:
-    about = shown.about
-    if about.success_rates is not None:
-        return [success_rates_figure(about.success_rates)]
-    figures = [win_rates_figure, strengths_figure]
-    if has_several(about):  # pairs, and one order, need three systems
-        figures += [win_matrix_figure, order_figure]
-    return [figure(about) for figure in figures]
+    rates = shown.about.success_rates
+    return [win_rates_figure(shown.about) if rates is None else success_rates_figure(rates)]
+
+
+def _has_wins(about: CriterionSection) -> bool:
+    return about.success_rates is None and about.systems is not None
 
 
 def _machines(shown: Shown) -> list[Figure]:
-    """Return the figures of all machine raters, and then the figures of each one alone."""
+    return [machines_figure(shown.about)] if shown.about.all_units.machines else []
+
+
+def _each_machine(shown: Shown) -> list[Figure]:
+    """Return the figures of each machine rater alone, one machine after the other."""
     about = shown.about
     figures = [*machine_figures(about), *share_figures(about), *perception_figures(about)]
-    each = sorted(figures, key=lambda figure: figure.machine)
-    if not about.all_units.machines:
-        return each
-    win_rates = [machine_win_rates_figure(about)] if about.systems else []
-    return [machines_figure(about), *win_rates, *each]
+    return sorted(figures, key=lambda figure: figure.machine)
 
 
 def _raters(shown: Shown) -> list[Figure]:
@@ -138,11 +144,14 @@ def _raters(shown: Shown) -> list[Figure]:
 
 
 def _raters_to_choose(shown: Shown) -> dict[str, Any]:
-    """Return the raters that have figures on the page, from the least agreement."""
-    names = [row.facts.name for row in rater_rows(shown.rows.raters, shown.about)]
+    """Return the raters of the page, from the least agreement, and who has figures on it."""
+    rows = rater_rows(shown.rows.raters, shown.about)
+    names = [row.facts.name for row in rows]
     machines = sorted(shown.about.all_units.machines)
     rater = shown.query.get("rater", "")
     return {
+        "rows": [(row.facts, number(row.agreement, low=0)) for row in rows[:MAX_RATERS]],
+        "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],
         "rater": rater,
         "is_known": rater in shown.about.raters,
@@ -172,98 +181,122 @@ def _contested(shown: Shown) -> dict[str, Any]:
     return context | {"is_cut": listed.is_cut, "max_listed": MAX_LISTED}
 
 
-TABS = (
-    Tab(
-        "systems",
-        "Systems",
-        "Which system is better, and how sure is that?",
-        _systems,
+PAGES = (
+    Page(SYSTEMS.slug, SYSTEMS.title, _systems),
+    Page(
+        "head-to-head",
+        "Head to head",
+        lambda shown: [win_matrix_figure(shown.about), order_figure(shown.about)],
+        part_of=SYSTEMS.slug,
+        offered=lambda about: _has_wins(about) and has_several(about),
+    ),
+    Page(
+        "with-machines",
+        "What do machine raters add?",
+        lambda shown: [machine_win_rates_figure(shown.about)],
         lambda shown: {"powered": powered_rates(shown.about)},
+        part_of=SYSTEMS.slug,
+        offered=lambda about: _has_wins(about) and bool(about.all_units.machines),
     ),
-    Tab(
-        "agreement",
-        "Agreement",
-        "Can the labels be trusted, and on which kinds of items do annotators disagree?",
+    Page(
+        RATERS.slug,
+        RATERS.title,
         lambda shown: [agreement_figure(shown.about)],
-        lambda shown: {
-            "coefficients": coefficients(shown.about, states_findings=shown.states_findings)
-        },
+        lambda shown: {"measures": rater_measures(shown.about)},
     ),
-    Tab(
+    Page(
+        "by-rater",
+        "Rater by rater",
+        _raters,
+        _raters_to_choose,
+        part_of=RATERS.slug,
+        shows_raters=True,
+        right=Right.READ,
+    ),
+    Page(
         "consistency",
         "Consistency",
-        "Do annotators prefer both systems of an instance, and does it depend on how far the texts differ?",
         lambda shown: [
             figure(shown.about)
             for figure in (consistency_figure, set_shares_figure, strength_figure)
         ],
+        part_of=RATERS.slug,
     ),
-    Tab(
-        "separability",
-        "Separability",
-        "On how many instances can the systems' texts be told apart, and is another dataset better?",
-        lambda shown: [requested_separability(shown.study, shown.query, shown.user)],
-        _comparable,
-        is_live=False,
-    ),
-    Tab(
-        "machines",
-        "Machine raters",
-        "On which items does a machine rater agree with annotators as they agree with each other?",
-        _machines,
-        lambda shown: {
-            "tests": annotator_tests(shown.about, states_findings=shown.states_findings)
-        },
-    ),
-    Tab(
-        "raters",
-        "Raters",
-        "Whose answers should be looked at before the data are used?",
-        _raters,
-        _raters_to_choose,
-        is_live=False,
-        shows_raters=True,
-        right=Right.READ,
-    ),
-    Tab(
-        "items",
-        "Items",
-        "Which texts divide annotators, and can the guidelines be read in two ways?",
-        lambda _: [],
-        _contested,
-        is_live=False,
-        right=Right.READ,
-    ),
-    Tab(
+    Page(
         "bias",
-        "Bias",
-        "Do answers depend on the position or the length of texts, or on the time spent?",
+        "Bias and fatigue",
         lambda shown: [
             bias_figure(shown.about),
             fatigue_figure(shown.rows.speeds),
             fatigue_slopes_figure(shown.about),
         ],
+        part_of=RATERS.slug,
     ),
-    Tab(
-        "stopping",
-        "Stopping",
-        "May collecting end, and what would ending it now conclude?",
+    Page(
+        "coefficients",
+        "All coefficients by kind of item",
+        lambda _: [],
+        lambda shown: {
+            "coefficients": coefficients(shown.about, states_findings=shown.states_findings)
+        },
+        part_of=RATERS.slug,
+    ),
+    Page(
+        "items",
+        "Items on which annotators disagree",
+        lambda _: [],
+        _contested,
+        part_of=RATERS.slug,
+        right=Right.READ,
+    ),
+    Page(
+        "separability",
+        "How far the systems' texts differ",
+        lambda shown: [requested_separability(shown.study, shown.query, shown.user)],
+        _comparable,
+        part_of=RATERS.slug,
+    ),
+    Page(
+        MACHINES.slug,
+        MACHINES.title,
+        _machines,
+        lambda shown: {
+            "tests": annotator_tests(shown.about, states_findings=shown.states_findings)
+        },
+    ),
+    Page(
+        "each-machine",
+        "Each machine rater alone",
+        _each_machine,
+        part_of=MACHINES.slug,
+        offered=lambda about: bool(about.all_units.machines),
+    ),
+    Page(
+        PLANNING.slug,
+        PLANNING.title,
         lambda shown: width_figures(shown.about, shown.study.target_width),
         lambda shown: stopping_context(shown.study, shown.about),
     ),
 )
+# Addresses of pages that became the picture of a question.
+MOVED = {"agreement": RATERS.slug, "stopping": PLANNING.slug}
 
 
-def tab_named(slug: str) -> Tab | None:
-    return next((tab for tab in TABS if tab.slug == slug), None)
+def page_named(slug: str) -> Page | None:
+    return next((page for page in PAGES if page.slug == slug), None)
+
+
+def parts_of(question: str, about: CriterionSection, right: Right) -> list[Page]:
+    """Return what a question's page offers to open, for someone with this right."""
+    return [p for p in PAGES if p.part_of == question and right >= p.right and p.offered(about)]
 
 
 def figure_named(shown: Shown, name: str, right: Right) -> Figure | None:
     """Return a figure by its name, of any page that someone with this right sees."""
-    for tab in TABS:
-        if right < tab.right:
+    for page in PAGES:
+        if right < page.right:
             continue
-        for figure in tab.figures(shown):
+        for figure in page.figures(shown):
             if figure.name == name and figure.chart:
                 return figure
     return None
