@@ -1,20 +1,22 @@
 """Guessing who rated what in a table of ratings, by the cells first and by names second."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from tiebreak.errors import DomainError
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import (
+    BLANK,
     INITIALS,
-    NUMBERED,
     counts_in,
     follows,
     grid_of,
     is_marked,
+    paired_with_raters,
     shares_labels,
+    stem_of,
 )
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, rater_and_criterion
 from tiebreak.formats.layouts.names import (
@@ -43,6 +45,10 @@ NO_UNIT = "No column says which item a row rates. Choose it."
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
     " of them, or name the criteria."
+)
+SAME = (
+    "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
+    " Choose the column that has them."
 )
 MIN_ROWS = 5
 
@@ -123,7 +129,7 @@ class _Guess:
             side_of(label, str(row.get(first)), str(row.get(second))) is not None
             for row in self.profile.head
             for cell in cells
-            if (label := row.get(cell.column)) not in (None, "None", "")
+            if (label := row.get(cell.column)) not in BLANK
         )
 
     # What describes a rating.
@@ -233,19 +239,24 @@ class _Guess:
         ):  # what is the same for all raters of an item was computed from their labels
             named = [c for c in named if c in differing] or named
         if "criterion" not in self.facts and any(is_criterion(c.name) for c in free):
-            others = differing if not named else []
-            named = [c for c in free if c in named or c in others or is_criterion(c.name)]
+            alike = differing if not named else []
+            named = [c for c in free if c in named or c in alike or is_criterion(c.name)]
         plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
         items = [key for key in keys if key in self.roles]
         is_item = any(self.roles[key] == "unit" or self.profile[key].is_prose for key in items)
         is_clear = self._is_shared(keys) and is_item
         chosen = named or plain[:1] or (differing if is_clear else [])
+        chosen = _with_series(chosen, free)
+        others = [c.name for c in differing if c not in chosen]
+        if others and len(chosen) == 1 and chosen[0] not in differing and self._is_shared(keys):
+            sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
+            raise UnclearLayoutError("unclear_label", sentence, f"label={others[0]}")
         if not chosen:
             sentence = "No column has labels. Choose the column that has them."
             raise UnclearLayoutError("no_label", sentence, "label=COLUMN")
         if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
-        stems = {m[1] for c in chosen if (m := NUMBERED.fullmatch(c.name.strip()))}
+        stems = {stem_of(c.name) for c in chosen} - {""}
         if len(stems) == 1 and role_of(next(iter(stems))) == "label":
             names = [c.name for c in chosen]
             example = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
@@ -269,7 +280,18 @@ class _Guess:
                 f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
                 " gave which. Agreement needs one row for each rating, or one column for each rater.",
             )
+        paired = paired_with_raters(self.free, self.profile)
+        if paired:
+            return paired
         nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
+        listed = [c.name.rpartition(".")[2].rpartition(" ") for c in nested]
+        if any(end.isdecimal() for *_, end in listed):  # lists in an object
+            # They are by criterion and then by rater, or by rater; only names of criteria tell.
+            if not any(is_criterion(name) for name, *_ in listed):
+                raise self._nobody()
+            return [
+                Cell(c.name, end, name) for c, (name, _, end) in zip(nested, listed, strict=True)
+            ]
         if len(nested) > 1:
             return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
         others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
@@ -279,6 +301,9 @@ class _Guess:
         named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
         named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
         raters = [c for c in self.free if c in named and shares_labels(c, named)]
+        # Two who used a slider may have no number in common, although all have one series of columns.
+        stems = {stem_of(c.name) for c in raters} - {""}
+        raters = [c for c in self.free if c in raters or (c in named and stem_of(c.name) in stems)]
         return (
             [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
         )
@@ -362,12 +387,17 @@ class _Guess:
     def _tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
         """Whether no two of the first rows are equal in these columns, and none lacks a key."""
         cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
-        has_keys = all(
-            row.get(key) not in (None, "", "None") for row in self.profile.head for key in keys
-        )
+        has_keys = all(row.get(key) not in BLANK for row in self.profile.head for key in keys)
         return has_keys and len({*cells}) == len(cells)
 
     def _is_shared(self, keys: Sequence[str]) -> bool:
         """Whether several rows of a long table have the same item, as several raters must."""
         values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
         return len({*values}) < len(values)
+
+
+def _with_series(chosen: Sequence[Column], free: Sequence[Column]) -> list[Column]:
+    """Return the columns with all others of their numbered series, also those that always say no."""
+    stems = Counter(stem_of(c.name) for c in chosen)
+    more = [c for c in free if c not in chosen and stems[stem_of(c.name) or " "] > 1]
+    return [c for c in free if c in more or c in chosen] if more else [*chosen]

@@ -1,7 +1,9 @@
 """A layout of ratings: which columns of a table describe a rating, and which have labels."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from tiebreak.formats.rows import Row
 
 DEFAULT = "preference"
 RATER_OF, LABEL_OF = "rater:", "label:"
@@ -9,11 +11,24 @@ RATER_OF, LABEL_OF = "rater:", "label:"
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of labels: whose, and for which criterion; "" where another column says so."""
+    """A column of labels: whose, and for which criterion; "" where another column says so.
+
+    The rater "[worker_2]" is the one whom the column worker_2 names, in each row another.
+    """
 
     column: str
     rater: str = ""
     criterion: str = ""
+
+    @property
+    def rater_column(self) -> str:
+        """The column that names the rater of these labels only, or ""."""
+        return self.rater[1:-1] if self.rater[:1] + self.rater[-1:] == "[]" else ""
+
+    def named_in(self, row: Row) -> "Cell":
+        """Return the cell with the rater whom the row names for it, if it does."""
+        name = row.get(self.rater_column)
+        return replace(self, rater=str(name).strip()) if name is not None else self
 
 
 @dataclass(frozen=True)
