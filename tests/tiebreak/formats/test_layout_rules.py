@@ -1,10 +1,13 @@
 """The rules by which columns of ratings are found, and what their cells mean."""
 
+import json
+
 import pytest
 
 from tests.refusals import refused
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import write_rows
+from tiebreak.formats.errors import FormatError
 from tiebreak.formats.layouts import read_existing
 
 
@@ -125,3 +128,62 @@ def test_raters_are_machines_by_their_names_but_not_workers_of_a_models_batch():
     table = read_existing(rows).table
     kinds = dict(zip(table["rater"], table["kind"], strict=True))
     assert kinds == {"gpt-4": "machine", "gpt-4-batch/7": "human", "ann": "human"}
+
+
+def test_a_rater_may_be_named_beside_each_label():
+    rows = [
+        {"item": k, "score_1": k % 2, "who_1": f"w{k}", "score_2": 1, "who_2": f"w{k + 1}"}
+        for k in range(6)
+    ]
+    named = [{name.replace("who", "worker"): cell for name, cell in row.items()} for row in rows]
+    assert labels_of(named)["preference", "3", "w3"] == 1
+    with refused("no_rater", DomainError):  # whose cells are labels as well as names
+        read_existing([row | {"worker_1": 0, "worker_2": 1} for row in named])
+
+
+def test_lists_in_an_object_are_by_criterion_only_if_its_names_say_so(tmp_path):
+    path = tmp_path / "lists.json"
+    for names in (("fluency", "style"), ("Ann", "Eva")):
+        lists = dict(zip(names, ([1, 2], [2, 1]), strict=True))
+        path.write_text(json.dumps([{"id": f"i{k}", "annotations": lists} for k in range(4)]))
+        if "style" in names:
+            assert labels_of(path)["style", "i0", "1"] == 2
+    with refused("no_rater", DomainError):
+        read_existing(path)
+
+
+def test_whole_numbers_beside_fractions_are_not_two_raters():
+    rows = [
+        {"id": f"i{k}", "A_fluency": 9 + k, "B_fluency": k / 7, "A_style": 8, "B_style": k / 9}
+        for k in range(1, 7)
+    ]
+    with refused("no_rater", DomainError):
+        read_existing(rows)
+
+
+def test_a_label_that_all_raters_share_is_asked_for_if_another_column_may_have_theirs():
+    rows = long([0, 1, 1, 0])
+    for k, row in enumerate(rows):
+        row["prediction"] = k % 3 % 2
+    with refused("unclear_label", DomainError):
+        read_existing(rows)
+    assert len(labels_of(long([0, 1, 1, 0]))) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("phase", [2, 2, 2, 2]),
+        ("kind", ["photo", "film", "text", "film"]),
+        ("duration_ms", ["long", "short", "long", "long"]),
+    ],
+)
+def test_a_column_of_others_that_is_called_like_one_of_ours_is_left_out(name, cells):
+    read = read_existing(long([1, 2, 3, 1], **{name: cells}))
+    assert (len(read.table), name in read.columns) == (8, False)
+    assert any(name in note for note in read.notes)
+
+
+def test_a_misspelt_cell_in_a_column_of_ours_is_refused():
+    with pytest.raises(FormatError, match="kind"):
+        read_existing(long([1, 2, 3, 1], kind=["human", "human", "human", "humman"]))
