@@ -11,6 +11,7 @@ from tiebreak.formats.tables.profiles import Column, Profile
 
 NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
 INITIALS = re.compile(r"[A-Z]{1,3}\d{0,2}|[a-z]")
+_PERSON = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+ [A-ZÀ-ÖØ-Þ]\.?")
 _PLACE = re.compile(r"[A-Za-z]{0,2}\d{1,3}|[A-Za-z]")
 # Cells of a profile's first rows that have no value.
 BLANK = (None, "None", "")
@@ -27,6 +28,20 @@ def stem_of(name: str) -> str:
     """Return a name without the number at its end, or "" if it has none."""
     match = NUMBERED.fullmatch(name.strip())
     return match[1] if match else ""
+
+
+def series_of(column: Column) -> str:
+    """Return what a column shares with others of one series: its name without a number, or being a person's."""
+    return " " if _PERSON.fullmatch(column.name.strip()) else stem_of(column.name)
+
+
+def between_people(columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns from the first to the last that has a name such as `Eva B`, and `Ines` between."""
+    people = [k for k, column in enumerate(columns) if series_of(column) == " "]
+    names = {columns[k].name.split()[0] for k in people}
+    # Unlike `Group A`, `Group B`, most of several people have a first name of their own.
+    is_clear = len(names) > max(2, len(people) / 2)
+    return columns[people[0] : people[-1] + 1] if is_clear else ()
 
 
 def _splits(name: str) -> list[tuple[str, str]]:

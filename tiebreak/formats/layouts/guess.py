@@ -10,11 +10,13 @@ from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import (
     BLANK,
     INITIALS,
+    between_people,
     counts_in,
     follows,
     grid_of,
     is_marked,
     paired_with_raters,
+    series_of,
     shares_labels,
     stem_of,
 )
@@ -40,6 +42,10 @@ _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", 
 # Names of raters where nothing else is: a subject is an item beside columns of raters.
 _PEOPLE = {
     *("subject", "person", "name", "listener", "student", "teacher", "panelist", "voter", "email")
+}
+_USERS = {
+    *("user", "username", "userid", "nutzer", "utilisateur", "utilisatrice", "utente", "usuario"),
+    *("usuaria", "utilizador", "用户", "사용자"),
 }
 NO_UNIT = "No column says which item a row rates. Choose it."
 TWICE = (
@@ -110,6 +116,9 @@ class _Guess:
         self._leave({cell.column for cell in cells})
         if not cells:
             self._criterion()
+        items = self._columns_of_items(cells)
+        if items:
+            return Layout(self.facts, items, has_items=True)
         keys = self._keys(is_long=not cells or not cells[0].rater)
         self._leave({*keys})
         cells = cells or self._beside_raters(keys)
@@ -170,7 +179,8 @@ class _Guess:
         """Take the column that names raters: one name in a cell, and not a column for each of them."""
         named = [c for c in self.free if self._names_raters(c, roles)]
         plain = [c for c in named if c.repeats > 1] or named
-        if len(plain) > 1:
+        if len(plain) > 1:  # users may have written the texts
+            plain = [c for c in plain if _USERS.isdisjoint(words_of(c.name))] or plain
             plain = [c for c in plain if "id" in words_of(c.name)] or plain
         if plain:
             self._take("rater", plain[0])
@@ -247,7 +257,7 @@ class _Guess:
         is_clear = self._is_shared(keys) and is_item
         chosen = named or plain[:1] or (differing if is_clear else [])
         chosen = _with_series(chosen, free)
-        others = [c.name for c in differing if c not in chosen]
+        others = [c.name for c in differing if c not in chosen and not self.roles[c.name]]
         if others and len(chosen) == 1 and chosen[0] not in differing and self._is_shared(keys):
             sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
             raise UnclearLayoutError("unclear_label", sentence, f"label={others[0]}")
@@ -300,13 +310,27 @@ class _Guess:
             return grid
         named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
         named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
+        short = [c for c in self.free if c.is_short and not c.is_prose and not is_computed(c.name)]
+        named += [c for c in between_people(short) if c not in named]
         raters = [c for c in self.free if c in named and shares_labels(c, named)]
         # Two who used a slider may have no number in common, although all have one series of columns.
-        stems = {stem_of(c.name) for c in raters} - {""}
-        raters = [c for c in self.free if c in raters or (c in named and stem_of(c.name) in stems)]
+        series = {series_of(c) for c in raters} - {""}
+        raters = [c for c in self.free if c in raters or (c in named and series_of(c) in series)]
         return (
             [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
         )
+
+    def _columns_of_items(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+        """Return a numbered series of columns, if a row has all labels of a rater and nothing else."""
+        columns = [self.profile[cell.column] for cell in cells] or self.free
+        stems = {stem_of(c.name) for c in columns if not c.name.strip().isdecimal()}
+        rater = [*self.facts.values()]
+        is_other = {*self.facts} != {"rater"} or any(cell.rater for cell in cells)
+        if is_other or len(columns) < 3 or len(stems) > 1 or "" in stems:
+            return ()
+        are_labels = all(self._is_label(c) and shares_labels(c, columns) for c in columns)
+        is_row = are_labels and self._tells_apart(rater, rater)
+        return tuple(Cell(c.name, "", c.name.strip()) for c in columns) if is_row else ()
 
     def _nobody(self) -> DomainError:
         names = [c.name for c in self._candidates() if c.distinct > 1]
@@ -356,9 +380,25 @@ class _Guess:
                 return keys
         if not is_long:
             return ()
+        crossed = self._crossed(once)
+        if crossed:
+            return crossed
         if not named:
             raise UnclearLayoutError("no_unit", NO_UNIT, "unit=COLUMN")
         return (named[0].name, *systems)
+
+    def _crossed(self, once: list[str]) -> tuple[str, ...]:
+        """Return the column whose values each rater labelled once, if all but labels follows from it."""
+        labels = [c for c in self.free if self.roles[c.name] == "label"]
+        others = [c for c in self.free if c not in labels and not is_fact(c.name)]
+        for column in others if labels else ():
+            key = [column.name]
+            cells = {tuple(row.get(name) for name in once) for row in self.profile.head}
+            is_complete = len(self.profile.head) == len(cells) * column.distinct
+            rest = [c for c in others if self._differs(c, key) and self._differs(c, once[:1])]
+            if is_complete and column.distinct > 2 and len(cells) > 1 and not rest:
+                return (column.name,) if self._tells_apart([*key, *once], key) else ()
+        return ()
 
     def _fewest(
         self, ids: Sequence[Column], once: list[str], systems: list[str], *, is_shared: bool

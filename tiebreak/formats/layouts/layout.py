@@ -38,7 +38,8 @@ class Layout:
     ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
     columns that name the item together; without any, each row is an item. ``computed`` are columns
     that follow from those of the raters, such as their mean. ``is_one_hot`` says that each row marks
-    one of the columns, whose name is the label; ``has_winners``, that labels name the better side.
+    one of the columns, whose name is the label; ``has_winners``, that labels name the better side;
+    ``has_items``, that each row has all labels of a rater, and cells are named after the items.
     """
 
     facts: Mapping[str, str]
@@ -47,6 +48,7 @@ class Layout:
     computed: tuple[str, ...] = ()
     is_one_hot: bool = False
     has_winners: bool = False
+    has_items: bool = False
 
     @property
     def columns(self) -> dict[str, str]:

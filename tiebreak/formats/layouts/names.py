@@ -35,8 +35,8 @@ _OTHER: dict[str, frozenset[str]] = {
     for kind, words in {
         "computed": "soft hard kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority consensus final aggregate aggregated"
         " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
-        " counts num n adjudicated resolved stdev deviation mos mittelwert durchschnitt mehrheit moyenne"
-        " majorité promedio mayoría media maggioranza 平均 总计 결론 합의 최종 평균 합계 다수결",
+        " counts num n adjudicated resolved stdev mittelwert durchschnitt mehrheit moyenne"
+        " majorité promedio mayoría maggioranza 平均 总计 결론 합의 최종 평균 합계 다수결",
         "fact": "age gender sex country language education nationality time date timestamp duration seconds"
         " ms minutes created updated started submitted order position batch page url link email ip version"
         " status worktime approved rejected lifetime confidence split fold chars tokens length words",
@@ -49,7 +49,7 @@ _OTHER: dict[str, frozenset[str]] = {
     }.items()
 }
 # Whole names of columns that are short for a rater.
-_SHORT_FOR_RATERS = frozenset(("ann", "anno", "anot", "annot", "partid", "vp", "vpn", "vpnr"))
+_SHORT_FOR_RATERS = frozenset(("ann", "anno", "anot", "annot", "vp", "vpn", "vpnr"))
 # Words that say that a column numbers or names something, and not what.
 _IDS = frozenset(
     ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")

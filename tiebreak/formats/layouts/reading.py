@@ -379,18 +379,19 @@ def _refuse(problems: TableProblems, name: str) -> None:
 
 def _taken(layout: Layout) -> Iterator[str]:
     """Say which columns hold what."""
-    yield f"item: {' and '.join(layout.keys) or 'each row'}"
+    items = ", ".join(cell.column for cell in layout.cells if layout.has_items)
+    yield f"item: {items or ' and '.join(layout.keys) or 'each row'}"
     yield from (f"{role}: {column}" for role, column in layout.facts.items())
     beside = [cell.rater_column for cell in layout.cells if cell.rater_column]
     raters = dict.fromkeys(c.rater for c in layout.cells if c.rater and not c.rater_column)
-    criteria = dict.fromkeys(cell.criterion for cell in layout.cells if cell.criterion)
+    criteria = dict.fromkeys(c.criterion for c in layout.cells if c.criterion and not items)
     if beside:
         yield f"rater: {', '.join(dict.fromkeys(beside))}, each beside its labels"
     if raters:
         yield f"columns of raters: {', '.join(raters)}"
     if criteria:
         yield f"columns of criteria: {', '.join(criteria)}"
-    if not raters and not criteria:
+    if not raters and not criteria and not items:
         yield f"label: {', '.join(cell.column for cell in layout.cells)}"
 
 
@@ -431,7 +432,10 @@ def _ratings(
             continue
         tally.missing += len(labels) - len(given)
         for cell, label in given:
-            rating = _rating(facts, cell.named_in(row), label, tally)
+            if layout.has_items:
+                rating = _rating({**facts, "unit": cell.criterion}, Cell(""), label, tally)
+            else:
+                rating = _rating(facts, cell.named_in(row), label, tally)
             yield number, _in_order(rating) if layout.has_winners else rating
 
 
