@@ -185,9 +185,10 @@ def test_a_column_of_others_that_is_called_like_one_of_ours_is_left_out(name, ce
     assert any(name in note for note in read.notes)
 
 
-def test_a_misspelt_cell_in_a_column_of_ours_is_refused():
+@pytest.mark.parametrize("last", ["humman", "machine"])
+def test_a_mistake_in_a_column_of_ours_is_refused(last):
     with pytest.raises(FormatError, match="kind"):
-        read_existing(long([1, 2, 3, 1], kind=["human", "human", "human", "humman"]))
+        read_existing(long([1, 2, 3, 1], kind=["human", "human", "human", last]))
 
 
 def test_a_row_may_have_all_labels_of_a_rater():

@@ -153,7 +153,7 @@ def _are_alike(cells: Sequence[Cell], columns: Mapping[str, Column]) -> bool:
     for cell in cells:
         numbers = _numbers(columns[cell.column].values) or []
         decimals = sum(not number.is_integer() for number in numbers)
-        if len(numbers) > 3 and decimals in (0, *range(len(numbers) // 2 + 1, len(numbers) + 1)):
+        if len(numbers) > 3 and not 0 < decimals <= len(numbers) / 2:
             kinds[cell.criterion].add(decimals > 0)
     return all(len(of_criterion) == 1 for of_criterion in kinds.values())
 

@@ -17,7 +17,7 @@ ROLES: dict[str, frozenset[str]] = {
         " turk turker grader observer bewerter bewerterin kodierer gutachter beurteiler nutzer teilnehmer"
         " teilnehmerin proband probandin annotateur annotatrice évaluateur évaluatrice juge codeur codeuse"
         " utilisateur utilisatrice participante anonyme utente utenti valutatore valutatrice annotatore"
-        " annotatrice giudice partecipante usuario usuaria anotador anotadora evaluador evaluadora juez"
+        " giudice partecipante usuario usuaria anotador anotadora evaluador evaluadora juez"
         " avaliador avaliadora utilizador 标注者 评分者 标注员 评审 用户 평가자 주석자 사용자 참가자 作業者 評価者 被験者",
         "label": "label rating score judgment judgement annotation answer response value vote choice"
         " preference class grade stars winner verdict bewertung urteil punkte punkt antwort note"

@@ -21,7 +21,7 @@ from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, L
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
-from tiebreak.formats.rating_cells import COLUMNS, parse_cell
+from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -47,6 +47,7 @@ NO_RATINGS = (
 )
 # Columns of the ratings format that a table of others may have with another meaning.
 BY_CHANCE = {*COLUMNS} - {"unit", "rater", "label", "criterion", "system_a", "system_b"}
+SAYS_WHAT_COUNTS = {"kind", "role", "run", "repeat", "nonresponse", *FLAGS}
 # The reader of plain tables, beside those of platforms and datasets.
 TABLE = "table"
 
@@ -351,7 +352,10 @@ def _rated(table: Table | _Rows, layout: Layout, name: str) -> tuple[RatingTable
 
 
 def _is_foreign(role: str, profile: Profile, column: str) -> bool:
-    """Whether a column has other cells than ours of that name: not just one that is misspelt."""
+    """Whether a column has other cells than ours of that name: not just one that is misspelt.
+
+    Where all are like ours, so that the column only contradicts others, it must not say what counts.
+    """
     cells = [cell for row in profile.head if (cell := row.get(column)) not in BLANK]
     unfit = 0
     for cell in cells:
@@ -359,7 +363,7 @@ def _is_foreign(role: str, profile: Profile, column: str) -> bool:
             parse_cell(role, cell)
         except InvalidInput:
             unfit += 1
-    return not unfit or unfit > len(cells) / 2
+    return unfit > len(cells) / 2 or (not unfit and role not in SAYS_WHAT_COUNTS)
 
 
 def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
