@@ -178,6 +178,7 @@ def _context(
         "problems": asked.problems,
         "chips": (asked.part or Part()).chips(request.GET.get("criterion", "")),
         **asked.context,
+        "page_query": asked.query_with(criterion),
     }
     if report is None or not criterion:
         return context
