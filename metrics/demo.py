@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -65,11 +66,13 @@ def load_demo(*, owner: User, say: Callable[[str], None]) -> Study:
     if existing is not None:
         return existing
     say("Loading the demo: a finished study, and the same study half-way…")
+    began = monotonic()
     with transaction.atomic():
         finished, half_way = (_load(part, owner) for part in (FINISHED, HALF_WAY))
     refresh_report(study=finished)
     with suppress(DomainError):  # without a broker, its first page asks again
         ensure_fresh(study=half_way)
+    say(f"Loaded in {monotonic() - began:.0f} s.")
     return finished
 
 

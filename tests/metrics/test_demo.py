@@ -11,7 +11,9 @@ from annotation.counts import progress_of
 from annotation.models import Comment, Participation, Rating
 from annotation.services.screening import check_records
 from jobs.clock import database_now
-from metrics.demo import demo_study_of, half_way_demo_of, load_demo
+from jobs.models import Job
+from jobs.worker import run_job
+from metrics.demo import demo_study_of, half_way_demo_of, load_demo, start_demo
 from metrics.models import ReportSnapshot
 from metrics.results.selectors import stored_report
 from recruitment.ledger import ledger
@@ -30,7 +32,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(scope="module")
 def stored(module_db: None) -> int:
     owner = User.objects.create_superuser("ruth")
-    load_demo(owner=owner, say=lambda _: None)
+    job = start_demo(by=owner)
+    assert run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == Job.Status.COMPLETED
     return owner.pk
 
 
