@@ -37,11 +37,10 @@ from tiebreak.reading.document.set_aside import set_aside_table
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
 from tiebreak.reading.figures.of_part import of_part, with_part_column
-from tiebreak.reading.leading_numbers import scope_of
+from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.shown import section_of
 from tiebreak.reading.while_open import while_unreached
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
 
 STOP_POLLING = 286  # htmx stops polling at this status
 
@@ -188,7 +187,7 @@ def _context(
     context["size"] = size_of(about, shown.rows.annotators)
     if not shown_page.part_of:
         right = held_right(request.user, study)
-        context |= _folded(shown_page, about, right)
+        context |= _question(shown, shown_page, right)
     parts = _parts_with_raters if shown_page.shows_raters else _parts
     if shown_page.shows_raters:  # which are kept, while this ends when the study is opened again
         context["tables"] = [
@@ -201,10 +200,13 @@ def _context(
     }
 
 
-def _folded(page: Page, about: CriterionSection, right: Right) -> dict[str, Any]:
-    """Return what a question's page offers to open, and what limits its numbers."""
+def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
+    """Return the numbers that lead a question, what limits them, and what its page offers to open."""
+    about, is_part = shown.about, bool(shown.chosen)
+    leading = leading_numbers(about, is_part=is_part)
     caveat, _, scope = scope_of(about).partition(". ")
     return {
+        "leading": [number for number in leading if number.tab == page.slug],
         "parts": parts_of(page.slug, about, right),
         "more": offered_on(page.slug, about),
         "caveat": f"{caveat.removesuffix('.')}." if caveat else "",

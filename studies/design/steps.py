@@ -272,6 +272,10 @@ class StudyFrame:
     def can_change(self) -> bool:
         return self.right >= Right.CHANGE
 
+    @property
+    def may_delete(self) -> bool:
+        return self.right >= Right.OWN and self.study.status == Study.Status.DRAFT
+
 
 def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet[Any]:
     """Return studies with all that their frames need, in one statement."""

@@ -95,7 +95,8 @@ def check_leads(page: Page) -> None:
         return
     chart = lead.locator(".chart:visible").first
     box = chart.bounding_box()
-    assert box and box["y"] + min(box["height"], 300) <= 900, f"The picture begins at {box}."
+    assert box
+    assert box["y"] + min(box["height"], 300) <= 900, f"The picture begins at {box}."
     n_before, n = page.evaluate(WORDS, chart.element_handle()), page.evaluate(WORDS, None)
     assert n_before <= 120, f"{n_before} words come before the picture."
     assert n <= 250, f"The page has {n} words."

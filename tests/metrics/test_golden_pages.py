@@ -133,7 +133,7 @@ def test_the_separability_configurations(dataset, pages):
     sets = study.results("consistency")
     check(shown(sets, "Mixed, or ties only (consistency 0)"), zero)
     check(shown(sets, "Perfectly consistent (consistency 1)"), perfect)
-    check(shown(sets, "Preference strength (negative: A, positive: B)"), strength)
+    check(shown(sets, "Preference strength (negative: first system, positive: second)"), strength)
 
     rates = study.data("win-rates")
     assert digits(rates[0]["value"]) == f"{best:.4f}"

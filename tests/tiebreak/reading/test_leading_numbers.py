@@ -18,7 +18,7 @@ from tiebreak.report.sections.machines.noise_ceiling import NO_PAIR as NO_PAIR_W
 from tiebreak.stats import smallest_difference
 from tiebreak.stats.raters.additive import NO_PAIR
 
-QUESTIONS = ["systems", "raters", "raters", "machines", "more"]
+QUESTIONS = ["systems", "raters", "raters", "machines", "planning"]
 RNG = random.Random(0)
 PEOPLE = preferences([[RNG.choice([-1, -1, 0, 1]) for _ in range(6)] for _ in range(40)])
 

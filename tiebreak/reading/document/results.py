@@ -33,7 +33,6 @@ from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 
 # Shapes differ, because reports are also printed without colours.
-MARKS = {"human": "●", "human-open": "○", "machine": "■", "machine-open": "□"}
 COUNTS_CAPTION = "How often the first or the second system of each pair was preferred"
 
 
@@ -225,8 +224,6 @@ def _strata(about: CriterionSection) -> Iterator[Block]:
 
 
 def captioned_figures(about: CriterionSection) -> Iterator[Figure]:
-    """Yield the figures, each with its finding and its marks as the caption."""
+    """Yield the figures, each with its finding as the caption."""
     for figure in figures_of(about):
-        marks = ", ".join(f"{MARKS[kind]} {name}" for kind, name in figure.legend)
-        caption = f"{figure.finding}. {marks}." if marks else f"{figure.finding}."
-        yield Figure(figure.name, caption, figure.chart)
+        yield Figure(figure.name, f"{figure.finding}.", figure.chart.file())
