@@ -279,9 +279,10 @@ def bias_estimates(bias: BiasSection) -> Estimates:
 
 
 def rater_measures(section: CriterionSection) -> list[Row]:
-    """Return what else says whether the raters can be trusted, over all items."""
+    """Return what else than α says whether the raters can be trusted, over all items."""
     agreement = section.all_units.human_human.estimates()
-    measures = {NAMES[name]: one for name, one in agreement.items() if name in NAMES}
+    names = [name for name in NAMES if name in agreement and name != "krippendorff_alpha"]
+    measures = {NAMES[name]: agreement[name] for name in names}
     sets = consistency_sets(section)
     measures |= {"Consistency": sets.consistency} if sets and sets.n else {}
     measures |= bias_estimates(section.bias) if section.bias else {}

@@ -73,6 +73,10 @@ class Chart:
     def __str__(self) -> str:
         return self.page()
 
+    def __reduce__(self) -> tuple[type[Svg], tuple[Svg]]:
+        """A cache, which cannot keep functions that draw, keeps what a page shows."""
+        return Svg, (self.page(),)
+
     @property
     def alternative(self) -> str:
         return f"{self.finding}. {self.words}"

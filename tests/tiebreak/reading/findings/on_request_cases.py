@@ -108,9 +108,7 @@ def controlled(**effects: Estimate) -> str:
     return figure_text(controlled_figures(ControlledWinRateSection(rates, rates, {}, effects))[0])
 
 
-RIGHT_ANSWER = (
-    "Probabilities of the answer that the first system is preferred came with the ratings of 40 items."
-)
+RIGHT_ANSWER = "Probabilities of the answer that the first system is preferred came with the ratings of 40 items."
 OF_SHARES = (
     "The probabilities of each item's most probable answer are shares of several answers to the same"
     " question about 40 items."
