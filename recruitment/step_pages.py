@@ -142,6 +142,7 @@ class AnalysisPlanStep(StepAdmin, CollectingStudyAdmin):
             " frozen when the study opens, and the report states them with their digest and lists"
             " what departed from them.",
         ),
+        _part("What the report leads with", "main_machine", "similarity"),
     )
 
 

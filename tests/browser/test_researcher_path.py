@@ -94,8 +94,8 @@ def log_in(page: Page, url: str) -> None:
 
 
 def upload(page: Page, url: str, bundle: Path) -> Study:
-    page.goto(f"{url}/admin/studies/study/")
-    page.get_by_role("link", name="New study from data").click()
+    page.goto(f"{url}/admin/")
+    page.get_by_role("link", name="Texts I have").click()
     page.locator("input[type=file]").set_input_files(bundle)
     page.get_by_role("button", name="Continue").click()
     see(success(page, 10, 0))
