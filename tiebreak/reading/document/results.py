@@ -187,7 +187,9 @@ def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
             ]
         )
         columns = ("Pair", "Equally good within", "First not worse by", "Second not worse by")
-        yield DataTable("Smallest margins of equivalence and non-inferiority by these intervals", columns, rows)
+        yield DataTable(
+            "Smallest margins of equivalence and non-inferiority by these intervals", columns, rows
+        )
     yield from _known_order_table(systems.known_order)
 
 
