@@ -25,8 +25,8 @@ from annotation.exports.ratings import rating_rows  # noqa: E402
 from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
-from metrics.results.services import store_report, watermark  # noqa: E402
 from metrics.results.question_pages import PAGES  # noqa: E402
+from metrics.results.services import store_report, watermark  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
 from studies.design.steps import study_frame  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402

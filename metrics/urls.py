@@ -2,6 +2,8 @@ from django.urls import include, path
 
 import studies.converters  # noqa: F401  registers public_id and name
 from metrics import home, job_views
+from metrics.collecting import contested
+from metrics.collecting import views as collecting
 from metrics.exports import views as export_views
 from metrics.licensing import views as licence_views
 from metrics.planning import generate_select, planner
@@ -13,7 +15,10 @@ from metrics.results.stratum_coefficients import coefficients_by_stratum
 app_name = "metrics"
 
 study_pages = [
-    path("", views.dashboard, name="dashboard"),
+    path("", collecting.collect, name="dashboard"),
+    path("collecting/numbers/", collecting.numbers, name="collecting-numbers"),
+    path("contested/", contested.contested_items, name="contested"),
+    path("attention/", collecting.attention, name="attention"),
     path("generate-and-select/", generate_select.generate_select, name="generate-select"),
     path("generate-and-select/part/jobs/", generate_select.jobs, name="generate-select-jobs"),
     path(
@@ -62,7 +67,6 @@ study_pages = [
     path("licences/", licence_views.licences, name="licences"),
     path("licences/<public_id:licence_id>/revoke/", licence_views.revoke, name="revoke-licence"),
     path("licences/<public_id:licence_id>/follow-up/", licence_views.follow_up, name="follow-up"),
-    path("attention/", views.attention, name="attention"),
     path("numbers/", views.numbers, name="numbers"),
     path("report.json", views.report, name="report"),
     path("figures/<name:criterion>/<slug:name>.<slug:kind>", views.figure, name="figure"),

@@ -171,6 +171,18 @@ class Maximum:
         return sum((one.amount for one in self.channels), Decimal(0))
 
     @property
+    def people(self) -> int:
+        """How many people use up the channels' maxima."""
+        return sum(one.people for one in self.channels)
+
+    @property
+    def most_people(self) -> int | None:
+        """How many people can enter at most; None if a channel admits any number."""
+        most = [one.people if one.channel.closed_at else one.most_people for one in self.channels]
+        known = [n for n in most if n is not None]
+        return sum(known) if len(known) == len(most) else None
+
+    @property
     def reserved(self) -> Decimal:
         """What those who entered or were paid cost at most, with fees."""
         return sum((one.with_newcomers(0) for one in self.channels), Decimal(0))

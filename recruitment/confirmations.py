@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from typing import Any
+
+from django.db.models import Field
+from django.utils.text import Truncator
 
 from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
@@ -49,12 +53,12 @@ def opening(study: Study) -> Question:
         facts=(study.pk, study.status, now.places, tuple(check.sentence for check in warnings)),
         problems=_by_code(check for check in checks if check.is_error),
         warnings=tuple(check.code for check in warnings),
-        final=_final(study) if study.opened_at is None else (),
+        final=final_of(study) if study.opened_at is None else (),
         stays=STILL_CHANGES if study.opened_at is None else "",
     )
 
 
-def _final(study: Study) -> tuple[str, ...]:
+def final_of(study: Study) -> tuple[str, ...]:
     """Return what can no longer change once the study is open: its data and frozen settings."""
     frozen = fields_of(FrozenSettings).values()
     criteria = [f"{criterion.name} ({criterion.scale})" for criterion in study.criteria.all()]
@@ -63,8 +67,15 @@ def _final(study: Study) -> tuple[str, ...]:
         f"The systems: {', '.join(system.name for system in study.ordered_systems())}.",
         f"The criteria with their questions and scales: {', '.join(criteria)}.",
         "The expected answers of reference items.",
-        f"These settings: {'; '.join(str(field.verbose_name) for field in frozen)}.",
+        f"These settings: {'; '.join(_setting(study, field) for field in frozen)}.",
     )
+
+
+def _setting(study: Study, field: "Field[Any, Any]") -> str:
+    """Return the name of a setting, with its value if it has one."""
+    show = getattr(study, f"get_{field.name}_display", lambda: getattr(study, field.name))
+    value = Truncator("" if show() is None else show()).chars(60)
+    return f"{field.verbose_name}: {value}" if value else str(field.verbose_name)
 
 
 def who_can_enter(study: Study) -> str:

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from annotation.models import HIT, Place
 from recruitment.admission import OPEN_LINK, PAID, Maximum, collection_of, maximum, newcomers_pay
 from recruitment.ledger import Due, Ledger, due, ledger
-from recruitment.messages import BEYOND_BUDGET
+from recruitment.messages import BEYOND_BUDGET, UNDER_PROMISE
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
@@ -39,11 +39,26 @@ class Forecast:
     minutes: float | None
     promised_hourly_rate: Decimal | None
     fee_percent: Decimal
+    minutes_of_tasks: float | None = None
     missing: tuple[str, ...] = ()
 
     @property
     def total(self) -> Decimal | None:
         return None if self.cost is None else self.cost.total
+
+    @property
+    def minutes_of_screening(self) -> float:
+        return (self.minutes or 0) - (self.minutes_of_tasks or 0)
+
+    @property
+    def shares(self) -> tuple[int, int] | None:
+        """The expected and the highest cost in percent of the budget; None if one is not known."""
+        if not self.budget or self.total is None:
+            return None
+        expected, most = (
+            min(100, round(100 * x / self.budget)) for x in (self.total, self.maximum.total)
+        )
+        return expected, most
 
     @property
     def is_over_budget(self) -> bool:
@@ -78,6 +93,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         minutes=asked.minutes if asked else None,
         promised_hourly_rate=study.promised_hourly_rate,
         fee_percent=highest_fee(study.channels.all()),
+        minutes_of_tasks=asked.tasks * asked.minutes_per_task if asked else None,
         missing=tuple(name for name, value in needs.items() if value is None),
     )
 
@@ -227,17 +243,28 @@ class Accounts:
         )
 
     @cached_property
+    def maximum(self) -> Maximum:
+        return maximum(self.plan)
+
+    @cached_property
     def beyond_budget(self) -> str:
         """What to do about payments beyond the budget, which only platforms report; "" without any."""
         budget = self.plan.budget
-        over = 0 if budget is None else maximum(self.plan).reserved - budget
+        over = 0 if budget is None else self.maximum.reserved - budget
         return BEYOND_BUDGET.format(money(over), self.plan.currency) if over > 0 else ""
+
+    @property
+    def under_promise(self) -> str:
+        """What to do if people earn less an hour than the study promised; "" if they do not."""
+        is_under = self.costs is not None and self.ledger.money.is_under_promise
+        return UNDER_PROMISE if is_under else ""
 
 
 def accounts(study: Study, wanted: Q | None = None) -> Accounts:
     """Return the current ledger of a study, in which `wanted` searches, with what it costs."""
     counts = {} if study.reward is None else plan_counts()
-    plan: Any = Study.objects.filter(pk=study.pk).annotate(**counts, read_at=Now()).get()
+    read = Study.objects.filter(pk=study.pk).prefetch_related("channels")
+    plan: Any = read.annotate(**counts, read_at=Now()).get()
     return Accounts(ledger(study, plan.read_at, wanted), plan)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from django.db.models import (
     Subquery,
     When,
 )
+from django.db.models.expressions import OrderBy
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
@@ -48,8 +50,6 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 Status = Participation.Status
-# Pages show so many rows of each list.
-MAX_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ class LedgerRow:
     paid: Decimal
     last_at: datetime | None
 
-    def has(self, flag: str) -> bool:
-        """Whether the row was read with a condition, and meets it."""
-        return bool(getattr(self.participation, flag))
+    @property
+    def lists(self) -> list[str]:
+        """The lists that the submission is on, if it was read for a page."""
+        return [name for name in LISTS if getattr(self.participation, f"on_{name}", False)]
 
     @property
     def time(self) -> timedelta | None:
@@ -152,8 +153,12 @@ class Ledger:
 
     @property
     def matches(self) -> QuerySet[Participation]:
-        """The participations that the search wants."""
-        return self.people.filter(self.wanted)
+        """The participations that the search wants, those that need a decision first."""
+        return self.people.filter(self.wanted).order_by(*self._waiting_first)
+
+    @property
+    def _waiting_first(self) -> tuple[OrderBy, str]:
+        return _is(on_any_list(self.study)).desc(), "pk"
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
@@ -177,19 +182,11 @@ class Ledger:
         """Return one row per submission, with a fixed number of statements."""
         return list(_rows(people))
 
-    def first_rows(self, page: QuerySet[Participation]) -> "FirstRows":
-        """Return the rows of a page, and the first of each list, in two statements."""
-        lists = [name for name, n in self.totals.listed.items() if n]
-        wanted = Q(pk__in=page.values("pk"))
-        for name in lists:
-            wanted |= Q(pk__in=self.listed(name).values("pk")[:MAX_LISTED])
-        flags = {f"on_{name}": _is(_lists(self.study)[name]) for name in lists}
-        on_page = {"is_on_page": _is(Q(pk__in=page.values("pk")))}
-        rows = self.rows_of(self.people.filter(wanted).annotate(**flags, **on_page))
-        return FirstRows(
-            [row for row in rows if row.has("is_on_page")],
-            {name: [row for row in rows if row.has(f"on_{name}")][:MAX_LISTED] for name in lists},
-        )
+    def rows_on_page(self, page: QuerySet[Participation]) -> list[LedgerRow]:
+        """Return the rows of a page of `matches`, each with its lists, in two statements."""
+        flags = {f"on_{name}": _is(which) for name, which in _lists(self.study).items()}
+        shown = self.people.filter(pk__in=page.values("pk")).annotate(**flags)
+        return list(_rows(shown.order_by(*self._waiting_first)))
 
     @property
     def unpaid(self) -> int:
@@ -219,14 +216,6 @@ class Ledger:
         return self.rows_of(self.listed(name))
 
 
-@dataclass(frozen=True)
-class FirstRows:
-    """The rows of a page, and the first rows of each list that has any."""
-
-    page: list[LedgerRow]
-    lists: dict[str, list[LedgerRow]]
-
-
 def ledger(study: Study, now: datetime | None = None, wanted: Q | None = None) -> Ledger:
     """Return the current ledger of a study; ``wanted`` is what `search_for` returns."""
     return Ledger(study, now or database_now(), wanted or Q())
@@ -238,9 +227,11 @@ def payable(study: Study) -> list[LedgerRow]:
     return [*study_ledger.rows_on("awaiting_payment"), *study_ledger.rows_on("screened_out")]
 
 
-def search_for(search: str, status: str) -> Q:
-    """Return the condition of this status, and of a matching pseudonym, code or submission."""
+def search_for(study: Study, search: str, status: str, on_list: str = "") -> Q:
+    """Return the condition of this status and list, and a matching pseudonym, code or submission."""
     wanted = Q(status=status) if status else Q()
+    if on_list:
+        wanted &= _lists(study)[on_list]
     if search:
         codes = Q(submission__completion_code__iexact=search) | Q(submission_id__iexact=search)
         wanted &= codes | Q(rater__pseudonym__icontains=search)
@@ -315,6 +306,11 @@ def _lists(study: Study) -> dict[str, Q]:
 LISTS = ("paid_without_data", "awaiting_payment", "surplus", "late", "screened_out", "stuck")
 
 
+def on_any_list(study: Study) -> Q:
+    """Return the condition that a submission needs a decision."""
+    return reduce(or_, _lists(study).values())
+
+
 def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
     ratings = Rating.objects.filter(which, unit__study=study).order_by()
     return ratings.filter(assignment__participation__isnull=False).values(
@@ -363,11 +359,8 @@ def _due_to(
 
 
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
-    rows = list(
-        _with_sums(people)
-        .select_related("rater", "submission__channel", "study", "consented_version")
-        .order_by("pk")
-    )
+    related = ("rater", "submission__channel", "study", "consented_version")
+    rows = list(_with_sums(people).select_related(*related))
     counts_by_pk = counts_by_participation([row.pk for row in rows])
     for row in rows:
         counts = counts_by_pk.get(row.pk, ParticipationCounts())

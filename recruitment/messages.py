@@ -225,6 +225,10 @@ STILL_CHANGES = (
 )
 
 # Payments.
+UNDER_PROMISE = (
+    "The median hourly pay is lower than the study promised. Raise the reward, or pay a bonus to"
+    " annotators who took longer."
+)
 BEYOND_BUDGET = (
     "What people were paid, or can still earn, exceeds the study's budget by {} {}. A platform"
     " may have paid people that the study did not expect. Compare the payments with the platform's"

@@ -2,22 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from django import forms
 from django.core.paginator import Page, Paginator
 from django.core.validators import FileExtensionValidator
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
 from annotation.services.screening import reference_units_needed, screening_of
 from studies.design.opened_forms import OpenedForm
-from studies.models import Criterion, Study, Unit
+from studies.models import Criterion, Generation, Instance, Study, Unit, UnitText
 from tiebreak.errors import DomainError
-from tiebreak.perturbations import PERTURBATIONS
+from tiebreak.perturbations import PERTURBATIONS, Perturbation
 
 PER_PAGE = 10
 _SIDES = {-1: "A ", 0: "", 1: "B "}
+
+
+def _noticed(perturbation: Perturbation) -> str:
+    """Return in words how hard it is to see that a text was changed in this way."""
+    if perturbation.kind in {"fictional", "answer"}:
+        return "seen by comparing with the source"
+    is_obvious = perturbation.degree == "major" and perturbation.level != "sentences"
+    return "seen at a glance" if is_obvious else "takes careful reading"
 
 
 class ReferenceUnitsForm(forms.Form):
@@ -29,9 +38,14 @@ class ReferenceUnitsForm(forms.Form):
     n = forms.IntegerField(label="Number of items", min_value=1, max_value=1000, initial=20)
     perturbation = forms.ChoiceField(
         label="What is changed in the copy",
-        choices=[(p.name, f"{p.change[0].upper()}{p.change[1:]}") for p in PERTURBATIONS.values()],
+        choices=[
+            (p.name, f"{p.change[0].upper()}{p.change[1:]}: {_noticed(p)}")
+            for p in PERTURBATIONS.values()
+        ],
         initial=OBVIOUS,
         required=False,
+        help_text="A check that nobody can miss finds people who do not read. One that takes careful"
+        " reading also fails people who skim.",
     )
     rows = forms.FileField(
         label="Or upload a file (.jsonl)",
@@ -88,6 +102,61 @@ def _field(criterion: Criterion) -> forms.Field:
         words = f"{_SIDES[scale.side_of(label)]}{scale.words_for(label)}"
         choices.append((str(label), words))
     return forms.ChoiceField(label=criterion.name, required=False, choices=choices)
+
+
+class ChosenUnitForm(LabelsForm):
+    """The answers to click for a pair of texts that is no reference unit yet, and its role."""
+
+    role = ReferenceUnitsForm.base_fields["role"]
+    explanation = forms.CharField(
+        required=False,
+        max_length=1000,
+        help_text="Training shows it after the answer.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for number, criterion in enumerate(self.criteria):
+            if criterion.parsed_scale.labels is not None:
+                self.fields[f"c{number}"].widget = forms.RadioSelect(
+                    choices=self.fields[f"c{number}"].choices  # type: ignore[attr-defined]
+                )
+        self.order_fields([*(f"c{i}" for i in range(len(self.criteria))), "role", "explanation"])
+
+    def row(self) -> dict[str, Any]:
+        """Return the unit as a row of a file of reference units."""
+        row: dict[str, Any] = {"instance": self.unit.instance.key if self.unit.instance else ""}
+        for side, text in zip("ab", self.unit.generations, strict=False):
+            row |= {f"system_{side}": text.system.name, f"sample_{side}": text.sample_index}
+        return row | {"labels": self.labels(), "explanation": self.cleaned_data["explanation"]}
+
+
+def candidates(study: Study, search: str) -> QuerySet[Instance]:
+    """Return the instances that no reference unit uses yet, with all that is searched for."""
+    used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
+    instances = Instance.objects.filter(dataset=study.dataset_id).exclude(pk__in=used)
+    if search:
+        has_text = Generation.objects.filter(instance=OuterRef("pk"), text__icontains=search)
+        named = Q(key__icontains=search) | Q(source__icontains=search)
+        instances = instances.filter(named | Exists(has_text))
+    return instances.order_by("pk")
+
+
+def candidate(study: Study, instance: Instance) -> Unit | None:
+    """Return an unsaved unit of first texts; pairs of systems take turns over the instances."""
+    is_pair = study.unit_kind == Study.UnitKind.COMPARISON
+    systems = study.ordered_systems()
+    combined = list(combinations(systems, 2 if is_pair else 1))
+    chosen = combined[instance.pk % len(combined)] if combined else ()
+    texts = [
+        instance.generations.filter(system=system).order_by("sample_index").first()
+        for system in chosen
+    ]
+    found = [text for text in texts if text is not None]
+    if not found or len(found) < len(texts):
+        return None
+    of_texts = map(UnitText.showing, found)
+    return Unit.of(of_texts, study=study, instance=instance, key=f"i{instance.pk}")
 
 
 def reference_unit_pages(study: Study, number: str | None) -> Page[Unit]:

@@ -1,4 +1,4 @@
-"""The steps *Quality* and *Size & pay* of a study."""
+"""The steps *Quality*, *Size & pay* and *Analysis plan* of a study."""
 
 from typing import Any, ClassVar
 
@@ -101,6 +101,11 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
     change_form_template = "recruitment/size.html"
     fieldsets: ClassVar[Any] = (
         _part(
+            "Which systems and samples are compared",
+            *("pairing", "baseline_system", "pairs_per_instance", "sample_choice"),
+            classes=("collapse",),
+        ),
+        _part(
             "How much is collected",
             *("ratings_per_hit", "further_share", "further_ratings"),
             *("comparisons_per_hit", "hits_per_annotator"),
@@ -108,17 +113,6 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
         _part(
             "Time and pay",
             *("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget"),
-        ),
-        _part(
-            "Analysis plan",
-            *PLAN,
-            description="Decisions made before anyone answers. They are frozen when the study"
-            " opens, and the report states them with their digest and lists what departed from them.",
-        ),
-        _part(
-            "Which systems and samples are compared",
-            *("pairing", "baseline_system", "pairs_per_instance", "sample_choice"),
-            classes=("collapse",),
         ),
         _part(
             "Bundling, repeats and unfinished tasks",
@@ -135,6 +129,21 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
         return cost_context(study)
+
+
+class AnalysisPlanStep(StepAdmin, CollectingStudyAdmin):
+    slug = "analysis-plan"
+    url_name = "recruitment:analysis-plan"
+    fieldsets: ClassVar[Any] = (
+        _part(
+            "Analysis plan",
+            *PLAN,
+            description="All of this is optional: decisions made before anyone answers. They are"
+            " frozen when the study opens, and the report states them with their digest and lists"
+            " what departed from them.",
+        ),
+        _part("What the report leads with", "main_machine", "similarity"),
+    )
 
 
 def cost_context(study: Study) -> dict[str, Any]:
@@ -167,3 +176,4 @@ def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
 
 quality = step_page(QualityStep)
 size = step_page(SizeStep)
+analysis_plan = step_page(AnalysisPlanStep)

@@ -6,6 +6,7 @@ from django.db.models.functions import JSONObject
 from annotation.models import HIT, Comment, Place
 from annotation.services.screening import reference_units_needed
 from recruitment.models import Channel
+from studies.design.analysis_plan import has_plan
 from studies.design.steps import (
     Facts,
     Room,
@@ -55,6 +56,12 @@ def size_status(study: Study, _: Facts) -> StepStatus:
     return done(f"R = {study.planned_ratings}, {study.reward} {study.currency}")
 
 
+def analysis_plan_status(study: Study, _: Facts) -> StepStatus:
+    if not has_plan(study):
+        return not_needed("No plan is fixed.")
+    return done("Frozen when the study opens." if study.opened_at is None else "Frozen.")
+
+
 def recruit_status(study: Study, facts: Facts) -> StepStatus:
     if facts["channels"]:
         return done(counted(facts["channels"], "channel"))
@@ -100,6 +107,16 @@ register_step(
 )
 register_step(
     Step("size", "Size & pay", "recruitment:size", 50, size_status, guide="collecting#limits")
+)
+register_step(
+    Step(
+        "analysis-plan",
+        "Analysis plan",
+        "recruitment:analysis-plan",
+        55,
+        analysis_plan_status,
+        guide="collecting#before-the-study-opens",
+    )
 )
 register_step(
     Step(

@@ -17,6 +17,7 @@ from recruitment.views import (
     participant,
     participant_actions,
     preview,
+    reference_items,
 )
 
 app_name = "recruitment"
@@ -51,8 +52,10 @@ study_pages = [
     path("dry-runs/<public_id:job_id>/stop/", dry_runs.stop, name="stop-dry-run"),
     path("dry-runs/<public_id:job_id>/remove/", dry_runs.remove, name="remove-dry-run"),
     path("design/quality/", step_pages.quality, name="quality"),
+    path("design/quality/by-hand/", reference_items.by_hand, name="reference-by-hand"),
     path("design/size/", step_pages.size, name="size"),
     path("design/size/cost/", step_pages.cost_part, name="cost-part"),
+    path("design/analysis-plan/", step_pages.analysis_plan, name="analysis-plan"),
     path("design/task/preview/", preview.typed_preview, name="typed-preview"),
     path("launch/", launch.launch, name="launch"),
     path("launch/<slug:action>/", launch.act, name="launch-action"),

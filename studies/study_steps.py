@@ -65,8 +65,3 @@ register_step(
 ROLES = "collecting#who-may-do-what"
 register_page(StudyPage("members", "Members", "studies:members", 90, guide=ROLES))
 register_page(StudyPage("log", "Log", "studies:log", 100, guide=ROLES))
-register_page(
-    StudyPage(
-        "settings", "All settings", "admin:studies_study_change", 110, guide="formats#settings"
-    )
-)

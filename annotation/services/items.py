@@ -6,14 +6,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Rater, Rating
+from annotation.models import Rater, Rating, Tally
 from annotation.models.rating import EXCLUDING_FLAGS
 from annotation.services.planning import remove_plan
 from studies.data.dataset_jobs import has_unfinished_job
 from studies.freshness import note_change
-from studies.models import Dataset, Instance, Study, StudyEvent, Unit
+from studies.models import Dataset, Instance, Study, StudyEvent, Unit, UnitText
 from studies.services import is_frozen, record_event
 from tiebreak.errors import DomainError
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
@@ -43,26 +43,80 @@ def items_of(study: Study, query: str = "") -> QuerySet[Instance]:
     return items.order_by("pk")
 
 
-def unlabelled_items(study: Study) -> QuerySet[Unit, Any]:
-    """Return the units that were set aside or have answers without a label, the most often reported first.
-
-    Each has the numbers of annotators `cannot_say`, `broken`, and `people` who answered at all.
-    """
+def with_answers(units: QuerySet[Unit]) -> Any:
+    """Add the numbers of annotators `cannot_say`, `broken`, and `people` who answered at all."""
     people = Q(ratings__rater__kind=Rater.Kind.HUMAN, ratings__repeat=0)
     people &= Q(**{f"ratings__{flag}": False for flag in EXCLUDING_FLAGS})
     cannot_say, broken = (
         Count("ratings__rater", filter=people & Q(ratings__nonresponse=name), distinct=True)
         for name in (CANNOT_SAY, BROKEN)
     )
-    told = Rating.objects.filter(unit__study=study).exclude(nonresponse="").values("unit")
-    candidates = study.units.filter(Q(pk__in=told) | Q(set_aside=True), role=Unit.Role.MAIN)
-    units = candidates.annotate(
+    return units.annotate(
         people=Count("ratings__rater", filter=people, distinct=True),
         cannot_say=cannot_say,
         broken=broken,
     )
+
+
+def unlabelled_items(study: Study) -> QuerySet[Unit, Any]:
+    """Return the units that were set aside or have answers without a label, the most often reported first."""
+    told = Rating.objects.filter(unit__study=study).exclude(nonresponse="").values("unit")
+    candidates = study.units.filter(Q(pk__in=told) | Q(set_aside=True), role=Unit.Role.MAIN)
     is_told = Q(set_aside=True) | Q(cannot_say__gt=0) | Q(broken__gt=0)
+    units: QuerySet[Any] = with_answers(candidates)
     return units.filter(is_told).order_by("-broken", "-cannot_say", "pk")
+
+
+_BY_PEOPLE = Tally.objects.filter(unit=OuterRef("pk"), rater=None, n__gt=0)
+_BY_CRITERION = _BY_PEOPLE.order_by().values("criterion").annotate(labels=Count("pk"))
+STATES: dict[str, tuple[str, Q]] = {
+    "rated": ("rated", Q(Exists(_BY_PEOPLE))),
+    "unrated": ("not rated yet", ~Q(Exists(_BY_PEOPLE))),
+    "contested": ("contested: labels differ", Q(Exists(_BY_CRITERION.filter(labels__gt=1)))),
+    "aside": ("set aside", Q(set_aside=True)),
+    "told": ("could not be labelled, or set aside", Q()),
+}
+
+
+def listed_items(
+    study: Study,
+    *,
+    text: str = "",
+    system: str = "",
+    instance: str = "",
+    role: str = "",
+    state: str = "",
+) -> QuerySet[Unit, Any]:
+    """Return the units of a study that fit everything that is not empty."""
+    units: QuerySet[Unit, Any] = study.units.order_by("pk")
+    if state:
+        units = (unlabelled_items(study) if state == "told" else units).filter(STATES[state][1])
+    if system:
+        shows = UnitText.objects.filter(unit=OuterRef("pk"), system__name=system)
+        units = units.filter(Exists(shows))
+    if instance:
+        units = units.filter(instance__key=instance)
+    if role:
+        units = units.filter(role=role)
+    for word in text.split():
+        shown = UnitText.objects.filter(unit=OuterRef("pk"), generation__text__icontains=word)
+        of_instance = Q(instance__key__icontains=word) | Q(instance__source__icontains=word)
+        units = units.filter(Q(key__icontains=word) | of_instance | Exists(shown))
+    return units
+
+
+def least_agreement(units: Iterable[Unit]) -> dict[int, tuple[int, int]]:
+    """Return by unit the votes for the most frequent label, and all votes, where fewest agree."""
+    votes = defaultdict[tuple[int, int], list[int]](list)
+    of_people = Tally.objects.filter(unit__in=units, rater=None, n__gt=0)
+    for unit, criterion, n in of_people.values_list("unit", "criterion", "n"):
+        votes[unit, criterion].append(n)
+    least: dict[int, tuple[int, int]] = {}
+    for (unit, _), counts in votes.items():
+        top, n = max(counts), sum(counts)
+        if unit not in least or top / n < least[unit][0] / least[unit][1]:
+            least[unit] = top, n
+    return least
 
 
 def reasons_for(study: Study, items: Iterable[Instance]) -> defaultdict[int, list[Rating]]:

@@ -161,6 +161,18 @@ def import_reference_units(
     return add_reference_units(study=study, role=role, pairs=pairs)
 
 
+@transaction.atomic
+def add_chosen_unit(*, study: Study, role: Unit.Role, row: Mapping[str, Any]) -> str:
+    """Add one reference unit that somebody chose, given as a row of a file; return its key."""
+    try:
+        pair = _reference_pair(study, dict(row))
+    except InvalidInput as error:
+        raise DomainError(error.code, f"{error.message}.", status=400) from error
+    add_reference_units(study=study, role=role, pairs=[pair])
+    key: str = study.units.filter(role=role).order_by("-pk").values_list("key", flat=True)[0]
+    return key
+
+
 def _reference_pair(study: Study, row: dict[str, Any]) -> ReferencePair:
     is_comparison = study.unit_kind == Study.UnitKind.COMPARISON
     sides = ("a", "b") if is_comparison else ("a",)

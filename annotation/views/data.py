@@ -1,27 +1,32 @@
 """The page of a study's data: its items, which can be searched and, in a draft, removed."""
 
-from typing import cast
+from typing import Any, cast
+from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.models import Rating
 from annotation.services.items import (
+    STATES,
     items_of,
+    least_agreement,
+    listed_items,
     reasons_for,
     removal_problem,
     remove_item,
     set_item_aside,
-    unlabelled_items,
+    with_answers,
 )
 from studies.access import Right, held_right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.models import Generation, Study
+from studies.models import Generation, Study, Unit
 from studies.refusals import told
 from tiebreak.nonresponse import NONRESPONSES
 
@@ -47,12 +52,45 @@ def data(request: HttpRequest, study_id: str) -> HttpResponse:
         "texts": Generation.objects.filter(instance__dataset=study.dataset_id).count(),
         "systems": study.ordered_systems(),
         "problem": removal_problem(study),
-        "unlabelled": Paginator(unlabelled_items(study), ITEMS_PER_PAGE).get_page(
-            request.GET.get("unlabelled")
-        ),
+        **_items(study, request),
         "may_change": held_right(request.user, study) >= Right.CHANGE,
     }
     return render(request, "imports/data.html", context)
+
+
+class ItemsForm(forms.Form):
+    """Which items of a study are listed."""
+
+    text = forms.CharField(label="Words in texts or ids", required=False, max_length=200)
+    system = forms.ChoiceField(required=False)
+    instance = forms.CharField(required=False, max_length=200)
+    role = forms.ChoiceField(choices=[("", "any"), *Unit.Role.choices], required=False)
+    state = forms.ChoiceField(
+        choices=[("", "any"), *((name, words) for name, (words, _) in STATES.items())],
+        required=False,
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = [system.name for system in study.ordered_systems()]
+        self.fields["system"].choices = [("", "any"), *zip(names, names, strict=True)]  # type: ignore[attr-defined]
+
+
+def _items(study: Study, request: HttpRequest) -> dict[str, Any]:
+    """Return one page of the items that the address names, with how they were answered."""
+    form = ItemsForm(study, request.GET, auto_id="item_%s")
+    wanted = form.cleaned_data if form.is_valid() else {}
+    page = Paginator(listed_items(study, **wanted), ITEMS_PER_PAGE).get_page(
+        request.GET.get("items")
+    )
+    shown = with_answers(study.units.filter(pk__in=[unit.pk for unit in page])).with_texts()
+    units, agreement = {unit.pk: unit for unit in shown}, least_agreement(units=page.object_list)
+    return {
+        "filter": form,
+        "chosen": urlencode({name: value for name, value in wanted.items() if value}),
+        "items": page,
+        "item_rows": [(units[unit.pk], agreement.get(unit.pk)) for unit in page],
+    }
 
 
 @require_POST
@@ -64,7 +102,8 @@ def set_aside(request: HttpRequest, study_id: str) -> HttpResponse:
     with told(request):
         by = cast(User, request.user)
         set_item_aside(study=study, key=request.POST.get("item", ""), aside=aside, by=by)
-    return redirect(f"{reverse('annotation:data', args=[study.pk])}#unlabelled-heading")
+    chosen = QueryDict(request.POST.get("chosen", "")).urlencode()
+    return redirect(f"{reverse('annotation:data', args=[study.pk])}?{chosen}#units-heading")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

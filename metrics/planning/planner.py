@@ -29,8 +29,8 @@ from studies.refusals import told
 from studies.services import check_is_draft
 from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
+from tiebreak.reading.charts.chart import Chart
 from tiebreak.reading.charts.lines import Line, line_chart
-from tiebreak.reading.charts.svg import Svg
 from tiebreak.report.sections.planning.planning import REPEATED_SHARE
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
@@ -197,6 +197,7 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         "charts": _charts(options, units),
         "units_per_rater": _units_per_rater(study),
         "n_dataset": study.dataset.instances.count() if study.dataset else None,
+        "can_save": True,  # the page's own button is the one that is meant
         "can_apply": study.status == Study.Status.DRAFT,
         "single_ratings": SINGLE_RATINGS,
     }
@@ -308,14 +309,14 @@ def _price_of_rating(study: Study) -> Decimal | None:
     return reward / study.comparisons_per_hit * (1 + highest_fee(study.channels.all()) / 100)
 
 
-def _charts(options: list[Option], units: list[int]) -> list[tuple[str, Svg]]:
+def _charts(options: list[Option], units: list[int]) -> list[tuple[str, Chart]]:
     """Return charts of instances and of all ratings by ratings per item, a line for each N."""
     charts = []
     for name, label in (("instances", "instances"), ("total", "ratings in all")):
         lines = [
             Line(
                 "human" if n == units[-1] else "human-open",
-                f"N = {n}",
+                f"N = {n}, as now" if n == units[-1] else f"N = {n}",
                 tuple(
                     (o.design.ratings + o.design.further_share, getattr(o.design, name))
                     for o in options

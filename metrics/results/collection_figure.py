@@ -42,18 +42,28 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
 
 
-def _forecast(study: Study, counts: Progress) -> tuple[str, str]:
+def has_pace(study: Study, counts: Progress) -> bool:
+    """Whether all responses were given here, so that when they came says how fast."""
     first, opened = counts.first_completed_at, study.opened_at
-    if first is not None and opened is not None and first <= opened:
+    return first is None or opened is None or first > opened
+
+
+def _forecast(study: Study, counts: Progress) -> tuple[str, str]:
+    if not has_pace(study, counts):
         return "Imported responses have no pace", "When they were given here is not known."
     if not counts.completed_last_hour:
         return "No response was completed in the last hour", ""
     sentence = f"Responses completed in the last hour: {counts.completed_last_hour}."
-    per_hour = pace(counts, database_now())
-    if per_hour is None:
-        return "It is too early for a forecast", sentence
-    time = timedelta(hours=counts.remaining / per_hour)
-    return f"At this pace, the rest takes {_in_words(time)}", sentence
+    rest = rest_in_words(counts, database_now())
+    return (
+        f"At this pace, the rest takes {rest}" if rest else "It is too early for a forecast"
+    ), sentence
+
+
+def rest_in_words(counts: Progress, now: datetime) -> str:
+    """Return how long the missing responses take at this pace; "" if it is too early to say."""
+    per_hour = pace(counts, now)
+    return _in_words(timedelta(hours=counts.remaining / per_hour)) if per_hour else ""
 
 
 def pace(counts: Progress, now: datetime) -> float | None:

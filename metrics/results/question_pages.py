@@ -40,6 +40,7 @@ from tiebreak.reading.figures.raters.fatigue import fatigue_slopes_figure
 from tiebreak.reading.figures.raters.nonresponse import nonresponse_figures
 from tiebreak.reading.figures.raters.perception import perception_figures
 from tiebreak.reading.figures.raters.single_raters import single_rater_figures
+from tiebreak.reading.figures.systems.differences import differences_figure
 from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
 from tiebreak.reading.figures.systems.systems import (
@@ -48,7 +49,7 @@ from tiebreak.reading.figures.systems.systems import (
 )
 from tiebreak.reading.figures.systems.transitivity import has_several, order_figure
 from tiebreak.reading.powered_rates import powered_rates
-from tiebreak.reading.shown import rater_measures
+from tiebreak.reading.shown import number, rater_measures
 from tiebreak.reading.while_open import unreached
 from tiebreak.report.model import CriterionSection
 from tiebreak.scales import Scale
@@ -109,8 +110,9 @@ class Page:
         return self.part_of or self.slug
 
     @property
-    def template(self) -> str:
-        return f"metrics/results/{self.slug}.html"
+    def templates(self) -> list[str]:
+        """The page's template, or else that of pages which have only figures."""
+        return [f"metrics/results/{self.slug}.html", "metrics/figures.html"]
 
 
 def _systems(shown: Shown) -> list[Figure]:
@@ -143,11 +145,14 @@ def _raters(shown: Shown) -> list[Figure]:
 
 
 def _raters_to_choose(shown: Shown) -> dict[str, Any]:
-    """Return the raters that have figures on the page, from the least agreement."""
-    names = [row.facts.name for row in rater_rows(shown.rows.raters, shown.about)]
+    """Return the raters of the page, from the least agreement, and who has figures on it."""
+    rows = rater_rows(shown.rows.raters, shown.about)
+    names = [row.facts.name for row in rows]
     machines = sorted(shown.about.all_units.machines)
     rater = shown.query.get("rater", "")
     return {
+        "rows": [(row.facts, number(row.agreement, low=0)) for row in rows[:MAX_RATERS]],
+        "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],
         "rater": rater,
         "is_known": rater in shown.about.raters,
@@ -185,6 +190,13 @@ PAGES = (
         lambda shown: [win_matrix_figure(shown.about), order_figure(shown.about)],
         part_of=SYSTEMS.slug,
         offered=lambda about: _has_wins(about) and has_several(about),
+    ),
+    Page(
+        "differences",
+        "Are two systems equally good?",
+        lambda shown: [differences_figure(shown.about)],
+        part_of=SYSTEMS.slug,
+        offered=_has_wins,
     ),
     Page(
         "with-machines",

@@ -11,7 +11,7 @@ from metrics.results.requested_report import asked_for
 from metrics.results.selectors import stored_report
 from studies.access import Right, of_study
 from studies.models import Study
-from tiebreak.reading.charts.svg import NOTHING
+from tiebreak.reading.charts.svg import Svg
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import share_of, stratum_name
 from tiebreak.reading.messages import NO_UNITS
@@ -107,9 +107,9 @@ def _groups(stratum: StratumSection, machine: str, coefficient: str) -> Estimate
 def _numbers(stratum: StratumSection, estimates: Estimates) -> Iterator[Number]:
     for estimate in estimates.values():
         if stratum.n_units:
-            yield replace(number(estimate), glyph=NOTHING)
+            yield replace(number(estimate), glyph=Svg())
         else:
-            yield Number("–", "", NOTHING, NO_UNITS)
+            yield Number("–", "", Svg(), NO_UNITS)
 
 
 @require_safe

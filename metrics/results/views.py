@@ -1,4 +1,4 @@
-"""A study's overview and results, its report as JSON, and its figures as files."""
+"""A study's results, its report as JSON, and its figures as files."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -6,17 +6,15 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.cache import caches
-from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from annotation.counts import StudyCounts, progress_of, study_counts
+from annotation.counts import progress_of
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
 from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
-from metrics.results.needs import attention_of
 from metrics.results.opened_sections import figure_of_section, offered_on
 from metrics.results.question_pages import (
     MOVED,
@@ -29,36 +27,22 @@ from metrics.results.question_pages import (
 )
 from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.selectors import (
-    stored_counts,
-    stored_moments,
-    stored_plan,
     stored_report,
     stored_rows,
 )
-from recruitment.public_address import public_url
-from recruitment.services.channels import has_open_link
-from studies.access import Right, held_right, of_study, researchers_only, shows_study, study_for
+from studies.access import Right, held_right, of_study, researchers_only, study_for
 from studies.models import Study
 from tiebreak.reading.document.nonresponse import nonresponse_tables
 from tiebreak.reading.document.set_aside import set_aside_table
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
 from tiebreak.reading.figures.of_part import of_part, with_part_column
-from tiebreak.reading.figures.systems.systems import win_rates_figure
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.shown import section_of
 from tiebreak.reading.while_open import while_unreached
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
 
 STOP_POLLING = 286  # htmx stops polling at this status
-
-
-@require_safe
-@researchers_only
-def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Show how far a study is, and its leading numbers."""
-    return _page(request, study_for(request.user, public_id, Right.SEE), None)
 
 
 @require_safe
@@ -75,16 +59,6 @@ def results(request: HttpRequest, public_id: str, slug: str = PAGES[0].slug) -> 
     return _page(request, study, page)
 
 
-@shows_study
-def attention(request: HttpRequest, study: Study) -> HttpResponse:
-    """Return what needs a person, which the overview asks for when it is shown."""
-    prefetch_related_objects([study], "channels")
-    context: dict[str, Any] = {"study": study, "attention": attention_of(study)}
-    if study.status == Study.Status.OPEN and has_open_link(study):
-        context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
-    return render(request, "metrics/attention.html", context)
-
-
 @require_safe
 @researchers_only
 def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
@@ -92,8 +66,8 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 
     Pages poll this view, so it compares the state of the ratings before it counts them.
     """
-    page = page_named(request.GET.get("results_page", ""))
-    study = study_for(request.user, public_id, page.right if page else Right.SEE)
+    page = page_named(request.GET.get("results_page", "")) or PAGES[0]
+    study = study_for(request.user, public_id, page.right)
     asked = asked_for(study, request.GET)
     freshness = asked.freshness
     if asked.part is None:
@@ -168,13 +142,13 @@ def _report(asked: Asked) -> Report:
     return report
 
 
-def _page(request: HttpRequest, study: Study, page: Page | None) -> HttpResponse:
+def _page(request: HttpRequest, study: Study, page: Page) -> HttpResponse:
     if has_empty_values(request.GET):
         return redirect(f"{request.path}?{without_empty_values(request.GET)}")
     asked = asked_for(study, request.GET)
     context = _context(request, study, asked, shown_page=page)
     status = HTTPStatus.OK if asked.part is not None else HTTPStatus.BAD_REQUEST
-    if page is not None and page.part_of and request.headers.get("HX-Request"):
+    if page.part_of and request.headers.get("HX-Request"):
         return render(request, "metrics/opened_part.html", context, status=status)
     return render(request, "metrics/dashboard.html", context, status=status)
 
@@ -184,7 +158,7 @@ def _context(
     study: Study,
     asked: Asked,
     *,
-    shown_page: Page | None,
+    shown_page: Page,
     with_sections: bool = True,
 ) -> dict[str, Any]:
     freshness = asked.freshness
@@ -198,31 +172,22 @@ def _context(
         "criterion": criterion,
         "sees_raters": held_right(request.user, study) >= Right.READ,
         "results_page": shown_page,
-        "here": shown_page.question if shown_page else "overview",
-        "template": shown_page.template if shown_page else "metrics/overview.html",
+        "here": shown_page.question,
+        "template": shown_page.templates,
         "form": asked.form if asked.whole.snapshot.choices else None,
         "problems": asked.problems,
         "chips": (asked.part or Part()).chips(request.GET.get("criterion", "")),
         **asked.context,
     }
-    if shown_page is None:
-        whole = asked.whole.snapshot
-        # The report has the ratings' counts, if it covers these ratings.
-        counted = None if asked.whole.is_stale else stored_counts(whole)
-        context["progress"] = study_counts(
-            study, asked.whole.now, counted=counted, plan=stored_plan(whole)
-        )
     if report is None or not criterion:
         return context
     about, query = report.criteria[criterion], request.GET.dict()
     rows = stored_rows(freshness.snapshot, with_raters=False)
     shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
     context["size"] = size_of(about, shown.rows.annotators)
-    if shown_page is None:
-        return context | _overview(shown, context["progress"], asked.whole)
     if not shown_page.part_of:
         right = held_right(request.user, study)
-        context |= _folded(shown_page, about, right)
+        context |= _question(shown, shown_page, right)
     parts = _parts_with_raters if shown_page.shows_raters else _parts
     if shown_page.shows_raters:  # which are kept, while this ends when the study is opened again
         context["tables"] = [
@@ -235,10 +200,13 @@ def _context(
     }
 
 
-def _folded(page: Page, about: CriterionSection, right: Right) -> dict[str, Any]:
-    """Return what a question's page offers to open, and what limits its numbers."""
+def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
+    """Return the numbers that lead a question, what limits them, and what its page offers to open."""
+    about, is_part = shown.about, bool(shown.chosen)
+    leading = leading_numbers(about, is_part=is_part)
     caveat, _, scope = scope_of(about).partition(". ")
     return {
+        "leading": [number for number in leading if number.tab == page.slug],
         "parts": parts_of(page.slug, about, right),
         "more": offered_on(page.slug, about),
         "caveat": f"{caveat.removesuffix('.')}." if caveat else "",
@@ -253,21 +221,6 @@ def _criterion(name: str, report: Report | None, asked: Asked) -> str:
     if name in report.criteria:
         return name
     return "" if asked.chosen and name else report.criteria_order[0]
-
-
-def _overview(shown: Shown, counts: StudyCounts, whole: Freshness) -> dict[str, Any]:
-    """Return the leading numbers. Progress covers the whole study, so a part does not show it."""
-    about = shown.about
-    figures = _as_shown([win_rates_figure(about)], shown)
-    if not shown.chosen:
-        moments = None if whole.is_stale else stored_moments(whole.snapshot)
-        figures.append(progress_figure(shown.study, counts, moments))
-    return {
-        "leading": leading_numbers(about, is_part=bool(shown.chosen)),
-        "scope": scope_of(about),
-        "figures": figures,
-        "section": section_of(shown.criterion, about),
-    }
 
 
 def _parts(shown: Shown, tab: Page, _: Freshness) -> dict[str, Any]:

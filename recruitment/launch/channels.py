@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from recruitment.admission import OPEN_LINK
+from recruitment.admission import OPEN_LINK, Maximum
 from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.models import Channel
 from recruitment.platforms import Platform, get_platform
@@ -15,8 +15,9 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 
-def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
-    statuses = channel_statuses(study)
+def somebody_can_enter(study: Study, most: Maximum | None = None) -> Iterator[LaunchCheck]:
+    """Say why nobody can; ``most`` is what the study can cost at most, if it is known."""
+    statuses = channel_statuses(study, most)
     if any(status.is_open for status in statuses):
         return
     drafts = [status.platform.title for status in statuses if status.is_draft_there]

@@ -10,6 +10,7 @@ DATA = "studies:data"
 TASK = "studies:task"
 QUALITY = "recruitment:quality"
 SIZE = "recruitment:size"
+ANALYSIS_PLAN = "recruitment:analysis-plan"
 LAUNCH = "recruitment:launch"
 
 

@@ -14,6 +14,7 @@ from jobs.clock import database_now
 from recruitment.admission import (
     OPEN_LINK,
     ChannelLimit,
+    Maximum,
     is_full,
     is_open_to_all,
     maximum,
@@ -80,15 +81,18 @@ class ChannelState(StrEnum):
     FULL = "Full"
 
 
-def channel_statuses(study: Study) -> list[ChannelStatus]:
-    """Return the status of every possible channel: open ones first, then others that are set up."""
+def channel_statuses(study: Study, most: Maximum | None = None) -> list[ChannelStatus]:
+    """Return the status of every possible channel: open ones first, then others that are set up.
+
+    ``most`` is what the study can cost at most, if it is known.
+    """
     stored = {channel.provider: channel for channel in study.channels.all()}
     is_open = is_open_to_all(study, stored.values())
     statuses = [
         _channel_status(study, name, stored.get(name), is_open=is_open) for name in platforms()
     ]
     if study.opened_at is not None:
-        limits = {one.channel.provider: one for one in maximum(study).channels}
+        limits = {one.channel.provider: one for one in (most or maximum(study)).channels}
         statuses = [_full_or_as_it_is(one, limits.get(one.platform.name)) for one in statuses]
     return sorted(
         statuses,

@@ -1,6 +1,7 @@
 """The researcher's page of channels: who can enter now, and what each channel still needs."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib import messages
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from recruitment.admission import OPEN_LINK, is_open_to_all
+from recruitment.admission import OPEN_LINK, Maximum, is_open_to_all
 from recruitment.confirmations import paying_all, publishing, starting, stopping
 from recruitment.costs import channel_cost
 from recruitment.launch.channel_needs import channel_needs
@@ -224,6 +225,37 @@ def _page(
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)
+
+
+@dataclass(frozen=True)
+class ChannelLink:
+    """How many people came by a channel, how many may, and where; `url` is "" if nobody can enter."""
+
+    name: str
+    title: str
+    state: str
+    people: int
+    most_people: int | None
+    url: str
+
+
+def channel_links(request: HttpRequest, study: Study, most: Maximum) -> list[ChannelLink]:
+    """Return the channels that a study uses."""
+    limits = {one.channel.provider: one for one in most.channels}
+    return [
+        ChannelLink(
+            platform.name,
+            platform.title,
+            status.state.value,
+            limits[platform.name].people,
+            limits[platform.name].most_people,
+            entry_url(request, limits[platform.name].channel) if is_shown else "",
+        )
+        for status in channel_statuses(study, most)
+        for platform in [status.platform]
+        if platform.name in limits
+        for is_shown in [status.is_open and platform.has_one_link]
+    ]
 
 
 def _cost(channel: Channel | None, people: int | None) -> Cost | None:

@@ -1,7 +1,9 @@
-"""The step *Launch*: every check in one list, the numbers, and planning and opening."""
+"""The step *Launch*: what annotators see, every check in one list, the price, and opening."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from decimal import Decimal
+from typing import Any, Literal, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -11,28 +13,38 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from annotation.counts import progress_of
+from annotation.services.plan_checks import has_design
+from annotation.services.screening import screening_of
 from recruitment.admission import OPEN_LINK
+from recruitment.confirmations import final_of
+from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LaunchCheck
 from recruitment.public_address import public_url
 from recruitment.services.channels import channel_statuses
+from recruitment.services.dry_runs import dry_runs_of, suggested_raters
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, PLANNING, offered_actions
+from recruitment.terms import amount_in
+from recruitment.views.preview import PAGES
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
-from studies.design.steps import StepState, place_of, steps, study_frame
+from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, study_frame
 from studies.models import Study
 from studies.refusals import told
+from tiebreak.digits import money
 
 
 @dataclass(frozen=True)
-class ShownCheck:
-    """A launch check with the page where it can be fixed, if there is one."""
+class Row:
+    """A line of the review: what was found in one step, and the address where it is changed."""
 
-    check: LaunchCheck
+    state: Literal["must", "should", "note", "done"]
+    code: str
     title: str
-    url: str
+    sentence: str
+    url: str = ""
 
 
 @shows_study
@@ -41,38 +53,84 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     current = launch_checks(study)
     if study.status == Study.Status.OPEN:
         current += somebody_can_enter(study)
-    titles = {step.url_name: step.title for step in steps()}
-    checks = [
-        ShownCheck(
-            check,
-            titles.get(check.where, ""),
-            reverse(check.where, args=[study.pk]) if check.where else "",
-        )
-        for check in current
-    ]
-    plans_first = any(check.code in PLANNING for check in current)
     statuses = channel_statuses(study)
     frame = study_frame(study, request.user, place_of("launch"))
+    actions, rows = dict(offered_actions(study, current)), review(frame, current)
+    may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
+    opens = actions.pop("open", "") if may_open else ""
     context: dict[str, Any] = {
         "study": study,
         "frame": frame,
         "here": "launch",
-        "must": [shown for shown in checks if shown.check.is_error],
-        "should": [shown for shown in checks if not shown.check.is_error],
-        # The steps that were left out on purpose, which nothing else on the page mentions.
-        "notes": [step for step in frame.steps if step.status.state == StepState.NOT_NEEDED],
+        "rows": rows,
+        "left": sum(row.state in {"must", "should"} for row in rows),
+        "must": sum(row.state == "must" for row in rows),
+        "should": sum(row.state == "should" for row in rows),
         "progress": progress_of(study),
         "channels": [s.platform.title for s in statuses if s.is_open],
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
-        "actions": offered_actions(study, current),
-        "plans_first": plans_first,
-        "planning": PLANNING,
-        "is_ready": not any(check.is_error for check in current if check.code not in PLANNING),
+        "opens": opens,
+        # The header's link to the next step steps back where this page has the button that is meant.
+        "can_save": bool(opens),
+        "actions": actions,
+        "plans_first": any(check.code in PLANNING for check in current),
+        "frozen": () if study.opened_at is None else final_of(study),
+        "screens": len(PAGES),
         **cost_context(study),
     }
+    if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):
+        context |= {
+            "dry_run": dry_runs_of(study).first(),
+            "dry_run_form": DryRunForm(initial={"raters": suggested_raters(study)}),
+        }
     if any(status.is_open and status.platform.name == OPEN_LINK for status in statuses):
         context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
     return render(request, "recruitment/launch.html", context)
+
+
+def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
+    """Return every check, and each other step with its status: first what is left to do."""
+    shown_steps = {shown.step.url_name: shown for shown in frame.steps}
+    rows = [_row_of(check, shown_steps.get(check.where), frame.study) for check in checks]
+    named = {check.where for check in checks} | {"recruitment:launch"}
+    rows += [
+        Row(_OF_STEP[one.status.state], one.step.slug, one.step.title, one.status.sentence, one.url)
+        for name, one in shown_steps.items()
+        if name not in named
+    ]
+    rows += _failed_test(frame.study)
+    return sorted(rows, key=lambda row: _ORDER.index(row.state))
+
+
+def _failed_test(study: Study) -> Iterator[Row]:
+    """Yield what people who fail the test get, which the welcome page tells them."""
+    screening = screening_of(study) if study.reward else None
+    if screening is None or not screening.qualification_units:
+        return
+    open_channels = [one for one in study.channels.all() if not one.closed_at]
+    paid = {amount_in(one.settings, "screen_out_reward") for one in open_channels} or {Decimal(0)}
+    pay = " or ".join(
+        f"{money(one)} {study.currency}" if one else "nothing" for one in sorted(paid)
+    )
+    sentence = f"People who fail it are paid {pay}; the welcome page says so."
+    yield Row("note", "failed_test", "Failed test", sentence)
+
+
+_ORDER = ("must", "should", "note", "done")
+_OF_STEP: dict[StepState, Literal["should", "note", "done"]] = {
+    StepState.OPEN: "should",
+    StepState.NOT_NEEDED: "note",
+    StepState.DONE: "done",
+}
+
+
+def _row_of(check: LaunchCheck, shown: ShownStep | None, study: Study) -> Row:
+    """Return the row of a check; that opening plans the tasks is only worth knowing."""
+    if check.code in PLANNING:
+        return Row("note", check.code, "Plan", check.sentence)
+    title = shown.step.title if shown else "Server" if not check.where else "Study"
+    url = reverse(check.where, args=[study.pk]) if check.where else ""
+    return Row("must" if check.is_error else "should", check.code, title, check.sentence, url)
 
 
 @changes_study

@@ -11,6 +11,10 @@ PLAN = (
 )
 
 
+def has_plan(study: Study) -> bool:
+    return plan_of({name: getattr(study, name) for name in PLAN}) is not None
+
+
 def main_criteria(study: Study) -> tuple[str, ...]:
     """Return the names of the criteria on which the study decides; none means all."""
     plan = plan_of({"main_criteria": study.main_criteria})

@@ -70,9 +70,17 @@ class TaskStep(StepAdmin):
         ("What annotators read", {"fields": ("guidelines", "consent")}),
         (
             "How texts are shown",
-            {"fields": ("source_format", "generation_format", "translation", "fields")},
+            {
+                "fields": (
+                    *("source_format", "generation_format", "reference_format"),
+                    *("translation", "fields"),
+                )
+            },
         ),
-        ("Answers without a label", {"fields": ("nonresponses", "unlabelled_tasks")}),
+        (
+            "What else annotators may say",
+            {"fields": ("nonresponses", "unlabelled_tasks", "comments")},
+        ),
         ("Labels of the parts", {"fields": LABELS, "classes": ("collapse",)}),
     )
     inlines = (CriterionRows,)

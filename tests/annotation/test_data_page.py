@@ -4,11 +4,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.models import Tally
 from annotation.services.items import items_of, remove_item
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from jobs.models import Job
 from studies.models import Generation, Instance, Study, Unit
+from tests.annotation.annotators import annotator
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, page_of
 from tests.refusals import refused
@@ -120,3 +122,29 @@ def test_only_members_see_the_items(client, study):
     assert client.get(data(study)).status_code == 404
     address = reverse("annotation:remove-item", args=[study.pk])
     assert client.post(address, {"item": "note-3"}).status_code == 404
+
+
+def test_items_are_filtered_in_a_table(client, ada):
+    study = make_open_study(
+        instances=3, systems=3, comparisons_per_hit=1, ratings_per_hit=2, member=ada
+    )
+    annotator(study).choose()
+    listed = lambda **wanted: client.get(data(study), wanted).context["items"].paginator.count  # noqa: E731
+    units = study.units.filter(role="main")
+    assert listed() == units.count() == 9
+    assert listed(system="system-1") == 6
+    assert listed(instance="note-1") == listed(text="note-1") == 3
+    assert listed(text="note-1 absent") == listed(text="%") == listed(role="gold") == 0
+    assert listed(state="rated") + listed(state="unrated") == 9
+    assert (listed(state="rated"), listed(state="contested")) == (1, 0)
+    tally = Tally.objects.get()
+    Tally.objects.create(unit=tally.unit, criterion=tally.criterion, label="other", n=2)
+    page = client.get(data(study), {"state": "contested"})
+    assert page.context["item_rows"] == [(tally.unit, (2, 3))]
+    address = reverse("annotation:set-aside", args=[study.pk])
+    answer = client.post(address, {"item": units[0].key, "aside": "1", "chosen": "state=aside"})
+    assert answer.url.startswith(f"{data(study)}?state=aside#")
+    assert listed(state="aside") == listed(state="told") == 1
+    page = client.get(data(study), {"state": "aside"})
+    ((unit, _),) = page.context["item_rows"]
+    assert (unit.set_aside, unit.key) == (True, units[0].key)

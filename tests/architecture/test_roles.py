@@ -26,6 +26,7 @@ pytestmark = pytest.mark.django_db
 
 RESULTS = {
     "metrics:dashboard",
+    "metrics:collecting-numbers",
     "metrics:numbers",
     "metrics:figure",
     "metrics:coefficients-by-stratum",

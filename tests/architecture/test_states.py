@@ -17,7 +17,7 @@ from django.urls import get_resolver, reverse
 
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
-from metrics.results.needs import attention_of
+from metrics.collecting.needs import needs_of
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.design.steps import place_of, study_frame
@@ -222,7 +222,7 @@ def test_what_is_missing_is_said_in_one_voice(case):
     frame = study_frame(study, User.objects.create_superuser("ada"), place_of("data"))
     assert frame.state == state
     if state == "unfinished draft":
-        needs = {need.code for need in attention_of(study).needs}
+        needs = {need.code for need in needs_of(study)}
         assert needs >= {shown.step.slug for shown in frame.missing} > {"launch"}
     if state in {"closed", "imported", "dry run"}:
         assert (frame.missing, frame.next_step) == ([], None)
@@ -231,12 +231,12 @@ def test_what_is_missing_is_said_in_one_voice(case):
 def test_pages_say_only_of_studies_that_go_on_who_will_enter_and_what_will_come(case):
     state, study = case
     client = member(study, "owner")
-    names = ("recruitment:launch", "metrics:attention", "metrics:numbers")
-    launch, attention, numbers = (
+    names = ("recruitment:launch", "metrics:dashboard", "metrics:collecting-numbers")
+    launch, collect, numbers = (
         client.get(reverse(name, args=[study.pk])).content.decode() for name in names
     )
     assert ("entry-link" in launch) == (state not in {"closed", "imported", "dry run"})
     other = "later" if study.status == "open" else "now"
-    assert f'data-enter="{other}"' not in launch + attention
+    assert f'data-enter="{other}"' not in launch + collect
     goes_on = study.status != "closed" and study.places.filter(completed_at=None).exists()
     assert ("data-expected" in numbers) == goes_on

@@ -59,10 +59,47 @@ def check_ids(page: Page) -> None:
 def check_legible(page: Page) -> None:
     """Check that text in figures is at least 11 px, because figures may shrink with the screen."""
     sizes = page.evaluate(
-        "[...document.querySelectorAll('svg.chart text')].map((text) =>"
-        " parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
+        "[...document.querySelectorAll('.chart :is(text, span)')].map((text) =>"
+        " parseFloat(getComputedStyle(text).fontSize))"
     )
     assert min(sizes, default=12) >= 11, f"{page.url}: text of {min(sizes):.1f} pixels"
+
+
+# The words that are seen, without numbers, names in tables and charts, texts of the study, and what
+# is folded. `before` is an element; only words above it are counted.
+WORDS = """before => {
+  const main = document.querySelector('main'), seen = [];
+  const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, holder = node.parentElement;
+    if (before && before.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING) break;
+    if (holder.closest('table, svg, .chart, .files, .text, .unseen, form, script') || !holder.checkVisibility()) continue;
+    seen.push(...node.data.split(/\\s+/).filter(word => /\\p{L}/u.test(word)));
+  }
+  return seen.length;
+}"""
+
+
+def check_begins(page: Page) -> None:
+    """Check that what a page is about begins near its top, below the study's rooms."""
+    top = page.evaluate(
+        "() => document.querySelector('main').getBoundingClientRect().top + scrollY"
+    )
+    assert top <= 160, f"The content begins at {top:.0f} px."
+
+
+def check_leads(page: Page) -> None:
+    """Check that a question's finding and picture come before any scrolling, and few words with them."""
+    lead = page.locator(".lead-figure")
+    if not lead.count() or not lead.locator(".chart").count():
+        return
+    chart = lead.locator(".chart:visible").first
+    box = chart.bounding_box()
+    assert box
+    assert box["y"] + min(box["height"], 300) <= 900, f"The picture begins at {box}."
+    n_before, n = page.evaluate(WORDS, chart.element_handle()), page.evaluate(WORDS, None)
+    assert n_before <= 120, f"{n_before} words come before the picture."
+    assert n <= 250, f"The page has {n} words."
 
 
 def check_prints(page: Page) -> None:

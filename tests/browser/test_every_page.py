@@ -8,15 +8,17 @@ from django.test import Client
 from django.urls import get_resolver
 from playwright.sync_api import Page
 
-from metrics.results.tabs import TABS
+from metrics.results.question_pages import PAGES
 from studies.guides import address_of, guide_names
 from studies.models import Membership, Study
 from tests.architecture.test_urls import address, patterns
 from tests.browser.accessibility import (
     check_accessible,
+    check_begins,
     check_contrast,
     check_fits,
     check_ids,
+    check_leads,
     check_legible,
     check_prints,
     check_targets,
@@ -44,7 +46,7 @@ def pages_of(study: Study, client: Client) -> Iterator[str]:
         answer = client.get(path)
         if answer.status_code == 200 and b"</html>" in getattr(answer, "content", b""):
             yield path
-    yield from (f"/studies/{study.pk}/results/{tab.slug}/" for tab in TABS)
+    yield from (f"/studies/{study.pk}/results/{tab.slug}/" for tab in PAGES)
     if participation := study.participations.order_by("pk").first():
         yield f"/studies/{study.pk}/participants/{participation.public_id}/"
         yield f"/studies/{study.pk}/recruitment/prolific/eligibility/"
@@ -80,13 +82,15 @@ def test_every_guide_fits_and_prints(page: Page, live_server):
 def faults_of(page: Page, url: str) -> list[str]:
     """What is wrong with a page, on wide and narrow screens, light and dark, and on paper."""
     page.emulate_media(media="screen", color_scheme="light")
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(url)
+    faults = faults_by(check_leads, page, url)
     page.evaluate(OPEN_ALL)
-    faults = []
     for width in (1440, 360):
         page.set_viewport_size({"width": width, "height": 900})
         for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
             faults += faults_by(check, page, f"{url} at {width}")
+    faults += faults_by(check_begins, page, f"{url} at 360")
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(400)  # Django's links fade from one scheme to the other
     faults += faults_by(check_contrast, page, f"{url}, dark")

@@ -5,12 +5,13 @@ from playwright.sync_api import Page, expect
 
 from annotation.filters import Filter
 from annotation.imports.study_import import import_study
+from metrics.results.question_pages import PAGES
 from metrics.results.services import refresh_report
-from metrics.results.tabs import TABS
 from studies.models import Instance, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.pages import numbers
 from tests.browser.test_dashboard import OPEN_ALL, open_dashboard, rate
+from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 
@@ -31,17 +32,17 @@ def of_two_kinds(folder) -> Study:
 
 def test_a_part_is_chosen_kept_and_left_by_clicks(live_server, chromium_page: Page, tmp_path):
     page, study = chromium_page, of_two_kinds(tmp_path)
-    open_dashboard(page, live_server.url, study)
+    log_in(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/")
     expect(page.locator(".n-used")).to_have_text(numbers(12))
     page.get_by_text("Filter", exact=True).click()
     page.get_by_label("Category").select_option("news")
     page.get_by_role("button", name="Show this part").click()
     expect(page.locator(".n-used")).to_have_text(numbers(8))
     expect(page).to_have_url(
-        f"{live_server.url}/studies/{study.pk}/?criterion=preference&category=news"
+        f"{live_server.url}/studies/{study.pk}/results/?criterion=preference&category=news"
     )
-    page.get_by_role("link", name="All results").click()
-    page.get_by_role("link", name="Agreement", exact=True).click()
+    page.get_by_role("link", name="Can I trust the raters?").click()
     expect(page.locator(".n-used")).to_have_text(numbers(8))
     expect(page.locator(".of-part")).to_be_visible()
     page.get_by_role("link", name="Remove the filter: category news").click()
@@ -56,7 +57,7 @@ def test_a_part_updates_while_it_is_looked_at(live_server, chromium_page: Page, 
     refresh_report(study=study)
     page, chosen = chromium_page, Filter(raters="channel:test")
     open_dashboard(page, live_server.url, study)
-    page.goto(f"{live_server.url}/studies/{study.pk}/?{chosen.address}")
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/?{chosen.address}")
     expect(page.get_by_text("The statistics are being computed")).to_be_visible()
     refresh_report(study=study, chosen=chosen)
     expect(page.locator(".n-used")).to_have_text(numbers(1))
@@ -90,7 +91,7 @@ def test_pages_of_a_part_fit(live_server, chromium_page: Page, tmp_path, width, 
     open_dashboard(page, live_server.url, study)
     long = "category=a+rather+long+name+of+a+kind+of+dialogue&stratum=PA%3C0.6&since=2020-01-01"
     refused_or_empty = ("?category=nothing", "?version=1", "results/?category=nothing")
-    parts = [f"{path}?{long}" for path in ("", *(f"results/{tab.slug}/" for tab in TABS))]
+    parts = [f"{path}?{long}" for path in ("", *(f"results/{tab.slug}/" for tab in PAGES))]
     for path in (*parts, *refused_or_empty):
         page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
         page.evaluate(OPEN_ALL)

@@ -58,7 +58,7 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.locator("[data-step=launch] a").click()
     page.get_by_role("button", name="Plan tasks").click()
     expect(success(page, 3, 6, 9)).to_be_visible()
-    page.get_by_role("button", name="Open…").click()
+    page.locator("[action$='/launch/open/'] button").click()
     page.get_by_role("button", name=re.compile("^Open")).click()
     expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
     return Study.objects.get()
@@ -124,7 +124,7 @@ def test_a_study_from_the_admin_to_the_export(
     score_separability(study=study)
 
     researcher.goto(f"{url}/studies/{study.pk}/")
-    expect(researcher.locator("#progress-heading")).to_have_text(numbers(9, 9))
+    expect(researcher.locator("#fact-done dd")).to_have_text(numbers(9, 9))
     expect(researcher.locator(".n-used")).to_have_text(numbers(18))
     shown = researcher.request.get(f"{url}/studies/{study.pk}/report.json").json()
 

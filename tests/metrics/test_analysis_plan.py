@@ -86,10 +86,10 @@ def test_a_plan_that_cannot_be_followed_keeps_the_study_from_opening(design, cod
     assert not refusals & {check.code for check in launch_checks(fine)}
 
 
-def test_the_plan_is_a_part_of_size_and_pay(client):
+def test_the_plan_is_a_step(client):
     study = make_study(member=User.objects.create_user("ada", is_staff=True))
     client.force_login(study.members.get())
-    address = reverse("recruitment:size", args=[study.pk])
+    address = reverse("recruitment:analysis-plan", args=[study.pk])
     form = client.get(address).context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
     values = {name: "" if value is None else value for name, value in values.items()}

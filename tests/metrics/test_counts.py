@@ -138,16 +138,16 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
     counted = re.compile(rf"\b{COUNTED}\b.*?\b{PEOPLE}\b.*?\b4\b.*?\b{MACHINES}\b")
     pages = {
         reverse("metrics:dashboard", args=[study.pk]): counted,
-        reverse("metrics:numbers", args=[study.pk]): counted,
+        reverse("metrics:collecting-numbers", args=[study.pk]): counted,
     }
     for page, numbers in pages.items():
         assert numbers.search(client.get(page).content.decode()), page
     shown = client.get(reverse("metrics:dashboard", args=[study.pk]))
-    assert shown.context["report"].source.n_used == COUNTED
+    assert shown.context["snapshot"].report["source"]["n_used"] == COUNTED
     progress = shown.context["progress"]
     assert (progress.simulated, progress.ratings, progress.expected) == (2, COUNTED, 72)
     html = shown.content.decode()
-    assert re.search(rf'class="meta">\w+ {Rating.objects.count()} ', html)
+    assert re.search(rf"<p>Of {Rating.objects.count()} rows", html)
     for kind in ("training", "test", *FLAGS):
         assert f"<span>{EXTRA[kind][1]} {kind}</span>" in html
     html = client.get(reverse("admin:studies_study_changelist")).content.decode()

@@ -76,7 +76,7 @@ def test_page_report_codebook_and_export_keep_the_studys_order(bundle, client, t
     # PostgreSQL does not keep the order of an object's keys.
     by_name = dict(sorted(snapshot.report["criteria"].items()))
     ReportSnapshot.objects.update(report=snapshot.report | {"criteria": by_name})
-    page = client.get(reverse("metrics:dashboard", args=[study.pk]))
+    page = client.get(reverse("metrics:results", args=[study.pk]))
     (choice,) = re.findall(r'aria-label="Criterion">(.*?)</nav>', page.content.decode(), re.S)
     assert re.findall(r'criterion=(\w+)"', choice) == ORDER
     shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)

@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from metrics.models import ReportSnapshot
+from metrics.results.question_pages import PAGES
 from metrics.results.selectors import stored_rows
 from metrics.results.services import refresh_report
-from metrics.results.question_pages import PAGES
 from studies.design.steps import pages, steps
 from studies.models import Membership, Study
 from tests.metrics.test_freshness import rated
@@ -19,9 +19,10 @@ from tests.studies.factories import make_open_study
 pytestmark = pytest.mark.django_db
 
 LIMIT = 12
-# Launch has many checks, and three times asks what the study can cost; Recruit asks once,
-# and the settings ask for the machine raters.
-WITH_COSTS = {"launch": 21, "recruit": 13, "settings": 13}
+# Launch has many checks, three times asks what the study can cost, and lists what was frozen; Recruit
+# asks once, and the settings ask for the machine raters. Collect shows progress, money, people and
+# channels.
+WITH_COSTS = {"overview": 22, "launch": 24, "recruit": 13, "settings": 13}
 
 
 @pytest.fixture
@@ -46,7 +47,8 @@ def visit(client, study, django_assert_max_num_queries):
 
 @pytest.mark.parametrize("shown", [*steps(), *pages()], ids=lambda shown: shown.slug)
 def test_a_page_takes_few_statements(visit, study, shown):
-    visit(reverse(shown.url_name, args=[study.pk]), WITH_COSTS.get(shown.slug, LIMIT))
+    address = shown.url_of(study)
+    visit(address, WITH_COSTS.get(shown.slug, LIMIT))
 
 
 @pytest.mark.parametrize("tab", PAGES, ids=lambda tab: tab.slug)
@@ -63,7 +65,7 @@ def test_what_a_report_has_of_each_annotator_is_read_once(client, study, monkeyp
         rated(study, name)
     refresh_report(study=study)
     client.force_login(Membership.objects.get(study=study).user)
-    address = reverse("metrics:results-tab", args=[study.pk, "raters"])
+    address = reverse("metrics:results-tab", args=[study.pk, "by-rater"])
     read = []
     monkeypatch.setattr(
         "metrics.results.views.stored_rows",

@@ -15,6 +15,7 @@ from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, SeparabilityScore, Study
 from tests.studies.factories import make_study
 from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak.reading.figures.files import figure_file
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +76,7 @@ def test_the_cost_does_not_grow_with_pairs_or_scores(researcher, django_assert_m
     score_separability(study=study)
     with django_assert_max_num_queries(4):
         figure = separability_figure(study, study.similarity)
-    assert figure.chart.count("mean ") >= len(study.system_pairs()) == 10
+    assert figure.chart.file().count("mean ") >= len(study.system_pairs()) == 10
 
 
 def test_there_are_never_many_bins(researcher):
@@ -136,7 +137,7 @@ def test_the_figure_is_on_generate_and_select_before_there_are_ratings(researche
     address = reverse("metrics:figure", args=[study.pk, "preference", "separability", "svg"])
     assert f'href="{address}?similarity=rouge1"' in page.content.decode()
     answer = client.get(f"{address}?similarity=rouge1")
-    assert answer.content == page.context["figure"].chart.encode()
+    assert answer.content == figure_file(page.context["figure"], "svg")
 
 
 def test_the_page_of_results_offers_what_can_be_compared(researcher, client, tmp_path):
@@ -152,6 +153,6 @@ def test_the_page_of_results_offers_what_can_be_compared(researcher, client, tmp
     assert [one.pk for one in page.context["others"]] == [other.pk]
     (figure,) = page.context["figures"]
     assert figure.query == f"similarity=rouge1&with={other.pk}"
-    assert other.title in figure.chart
+    assert other.title in figure.chart.file()
     unknown = client.get(f"{address}?similarity=nonsense")
     assert unknown.context["similarity"] == study.similarity

@@ -3,7 +3,6 @@
 from tests.metrics.studies import preferences, report_of, sections
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.figures.raters.consistency import consistency_figure, set_shares_figure
-from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import SINGLE_SETS
 from tiebreak.reading.shown import Section
 
@@ -16,8 +15,7 @@ def section_of_report(rows: list[dict]) -> Section:
 
 
 def reason(section: Section) -> str:
-    (number,) = [n.number for n in leading_numbers(section.about) if n.title == "Consistency"]
-    return str(number.reason)
+    return consistency_figure(section.about).sentence
 
 
 def test_sets_of_one_rating_have_the_reason_in_place_of_a_number():

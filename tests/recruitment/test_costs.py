@@ -8,13 +8,15 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import Participation
-from metrics.results.needs import attention_of
+from metrics.collecting.facts import money_facts
+from metrics.collecting.needs import needs_of
 from recruitment.costs import accounts, plan_counts, spending_of
 from recruitment.ledger import payable
 from recruitment.models import Channel, Submission
 from recruitment.services.payments import note_payment
 from studies.models import Study
 from tests.annotation.annotators import annotator
+from tests.pages import numbers_in
 from tests.studies.factories import make_open_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -91,28 +93,26 @@ def test_without_a_reward_there_are_no_costs(study):
     Study.objects.update(reward=None)
     study.refresh_from_db()
     assert accounts(study).costs is None
-    assert attention_of(study).costs is None
+    assert [fact.is_undefined for fact in money_facts(study, accounts(study))] == [True, True]
 
 
-def test_two_pages_show_the_same_sums_in_the_same_words(client, study):
+def test_two_pages_show_the_same_sums(client, study):
     client.force_login(User.objects.get())
-    shown = [
-        re.search(r"<dl[^>]* data-costs>.*?</dl>", client.get(address).text, re.S)
-        for address in (
-            reverse("metrics:attention", args=[study.pk]),
-            reverse("recruitment:ledger", args=[study.pk]),
-        )
-    ]
-    assert shown[0] is not None
-    assert shown[1] is not None
-    assert shown[0][0] == shown[1][0]
-    for amount in ("1.20", "3.60"):
-        assert amount in shown[0][0]
+    accounting = accounts(study)
+    spent, hourly = money_facts(study, accounting)
+    most = f"{accounting.maximum.total:.2f}"
+    assert (spent.value, numbers_in(spent.detail)) == ("1.20", {"1.20", most})
+    assert hourly.value == str(accounting.ledger.money.median_hourly_rate)
+    ledger = client.get(reverse("recruitment:ledger", args=[study.pk])).text
+    sums = re.search(r"<dl[^>]* data-costs>.*?</dl>", ledger, re.S)
+    assert {"1.20", "3.60"} <= numbers_in(sums[0])
+    page = client.get(reverse("metrics:dashboard", args=[study.pk])).text
+    assert spent.detail in page
 
 
 @pytest.mark.parametrize(("people", "words"), [(1, "waits to be paid"), (2, "wait to be paid")])
 def test_one_waits_and_two_wait(study, people, words):
     if people == 2:
         study.participations.first().payments.update(status="refused")
-    (need,) = [need for need in attention_of(study).needs if need.code == "awaiting_payment"]
+    (need,) = [need for need in needs_of(study) if need.code == "awaiting_payment"]
     assert words in need.sentence

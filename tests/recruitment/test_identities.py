@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation, Rater
-from metrics.results.needs import attention_of
+from metrics.collecting.needs import needs_of
 from recruitment.identities import is_usable
 from recruitment.models import Channel, PlatformEvent
 from recruitment.platforms import PlatformReport, SubmissionStatus, get_platform, platforms
@@ -59,7 +59,7 @@ def test_a_link_without_an_id_locks_nobody_out_and_the_researcher_is_told(
         assert (answer.status_code, codes_on(answer)) == (400, {code}), value
         assert not client.cookies
     assert [model.objects.count() for model in (Rater, PlatformEvent)] == [0, 0]
-    assert "link_refused" in {need.code for need in attention_of(channel.study).needs}
+    assert "link_refused" in {need.code for need in needs_of(channel.study)}
     page = reverse("recruitment:channels", args=[channel.study_id])
     assert "link_refused" in codes_on(admin_client.get(page))
     save_channel(channel=channel)

@@ -80,7 +80,7 @@ def test_the_page_of_one_participant_takes_few_statements(client, study, paid):
 
 
 def test_the_part_that_needs_a_person_takes_few_statements(client, study):
-    assert len(statements(client, reverse("metrics:attention", args=[study.pk]))) <= LIMIT + 3
+    assert len(statements(client, reverse("metrics:attention", args=[study.pk]))) <= LIMIT + 4
 
 
 def test_costs_take_as_few_statements_for_many_channels(client, study):

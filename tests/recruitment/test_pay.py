@@ -15,8 +15,8 @@ from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
 from annotation.services.planning import plan_hits
 from annotation.services.screening import begin_stage
+from metrics.collecting.needs import needs_of
 from metrics.results.collection_figure import pace, progress_figure
-from metrics.results.needs import attention_of
 from recruitment.admission import maximum
 from recruitment.costs import accounts, forecast, plan_counts, spending_of
 from recruitment.ledger import ledger
@@ -245,7 +245,7 @@ def test_a_report_beyond_the_budget_is_recorded_said_and_counted(admin_client):
         apply_reports(channel=study.channels.get(), reports=[report] * n, now=NOW)
         assert Payment.objects.count() == n
         assert codes_on(admin_client.get(ledger_page)) & {"beyond_budget"} == says
-        needs = attention_of(Study.objects.get()).needs
+        needs = needs_of(Study.objects.get())
         assert {need.code for need in needs} & {"beyond_budget"} == says
     with refused("over_budget"):
         note_payment(participation=person, amount=Decimal("3.01"))

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from studies.design.steps import guide_of, pages, steps
+from studies.design.steps import pages, place_of, steps
 from studies.guides import FOLDER, PICTURES, address_of, guide_names, read_guide
 from tests.studies.factories import make_study
 
@@ -80,7 +80,7 @@ def test_strangers_are_sent_to_log_in(client, db):
         ("metrics:data-and-report", "how-to/write-the-paper"),
         ("recruitment:channels", "how-to/run-on-prolific"),
         ("studies:members", "collecting#who-may-do-what"),
-        ("admin:studies_study_change", "formats#settings"),
+        ("recruitment:size", "collecting#limits"),
     ],
 )
 def test_help_leads_to_the_guide_of_the_page(researcher, page, guide):
@@ -92,7 +92,7 @@ def test_help_leads_to_the_guide_of_the_page(researcher, page, guide):
 
 
 def test_a_page_without_a_guide_has_the_index():
-    assert guide_of("no-such-page", "") == "index"
+    assert place_of("no-such-page") is None
 
 
 @pytest.mark.parametrize("name", sorted(guide_names()))

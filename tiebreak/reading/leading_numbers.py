@@ -1,35 +1,40 @@
-"""The numbers that lead the overview, each with what it applies to."""
+"""The five numbers that lead the results, each with what it applies to, or what it still needs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import isnan, sqrt
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.findings import (
     best_first,
-    consistency_sets,
     is_even,
     is_of_selected,
     scope_sentence,
     speaks_of_these,
-    why_no_consistency,
 )
 from tiebreak.reading.messages import (
+    ADVICE,
     CHOSEN_AS_MAIN,
     MOST_ANSWERS,
+    NO_COMPARISONS,
     NO_FINDING_YET,
     NO_MACHINES,
     NO_SYSTEMS,
+    NOT_IN_REPORT,
     NOT_RATED_BY_MAIN,
     REST_OF_THESE_RATERS,
 )
 from tiebreak.reading.shown import Number, number
 from tiebreak.reading.while_open import unreached
+from tiebreak.reading.words import counted
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.sections.systems.comparisons import UNEVEN
-from tiebreak.stats import Estimate, undefined
+from tiebreak.stats import Estimate, smallest_difference, system_difference, undefined
 
 
 @dataclass(frozen=True)
 class LeadingNumber:
-    """A number with its title, what it means here, and the page that has more."""
+    """A number with its title, what it means here, and the question of which it is a part."""
 
     title: str
     number: Number
@@ -38,13 +43,14 @@ class LeadingNumber:
 
 
 def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list[LeadingNumber]:
-    """Return the numbers; numbers of a part of the ratings state no finding."""
+    """Return the five numbers; numbers of a part of the ratings state no finding."""
     alpha = section.all_units.human_human.krippendorff_alpha
     return [
-        _win_rate(section, is_part=is_part),
-        LeadingNumber("Agreement", number(alpha), "Krippendorff's α among annotators", "agreement"),
+        _winner(section, is_part=is_part),
+        LeadingNumber("Agreement", _number(alpha), "Krippendorff's α among annotators", "raters"),
+        _other_annotators(section),
         _machine(section),
-        _consistency(section),
+        _smallest_difference(section),
     ]
 
 
@@ -61,38 +67,90 @@ def leader(section: CriterionSection) -> tuple[str, Estimate]:
     return name, systems.win_rate[name]
 
 
-def _win_rate(section: CriterionSection, *, is_part: bool) -> LeadingNumber:
+def _winner(section: CriterionSection, *, is_part: bool) -> LeadingNumber:
+    """Return the win rate of the leader or, of two systems, the difference of their rates."""
     name, rate = leader(section)
     # A system may be ahead of others by chance: it leads where its set of ranks says so.
     sets = (section.systems.rank_sets or {}) if section.systems else {}
     is_first = name in sets and sets[name].worst == 1
     states_lead = is_first and not is_part and unreached(section) is None
+    others = [
+        other for other in (section.systems.win_rate if section.systems else {}) if other != name
+    ]
+    if name and len(others) == 1:
+        difference = system_difference(rate).difference
+        shown = ", shown to be above 0" * (states_lead and difference.low > 0)
+        sentence = f"{name} minus {others[0]}{shown}"
+        return LeadingNumber("Difference of win rates", _number(difference), sentence, "systems")
     by = "the highest of all" if is_even(section) else "first by Bradley–Terry strength"
     sentence = (f"{name}, {by}" if states_lead else f"of {name}") if name else ""
-    return LeadingNumber("Win rate", number(rate, low=0), sentence, "systems")
+    return LeadingNumber("Win rate", _number(rate, low=0), sentence, "systems")
+
+
+def _other_annotators(section: CriterionSection) -> LeadingNumber:
+    title, found = "Would other annotators agree?", section.rater_variance
+    if found is None:
+        is_old = section.systems is not None and section.systems.win_rate
+        reason = section.problems.get("rater_variance", NOT_IN_REPORT if is_old else NO_COMPARISONS)
+        return LeadingNumber(title, _number(undefined(reason)), "", "raters")
+    variance = found.variance
+    ends = sqrt(variance.value), sqrt(variance.low), sqrt(variance.high)
+    deviation = replace(variance, value=ends[0], low=ends[1], high=ends[2])
+    effective = in_digits(found.effective_raters, 0 if found.effective_raters >= 10 else 1)
+    sentence = (
+        "standard deviation between annotators' own win rates of a system;"
+        f" {counted(found.raters, 'annotator')} count as {effective}"
+    )
+    return LeadingNumber(title, _number(deviation, low=0), sentence, "raters")
 
 
 def _machine(section: CriterionSection) -> LeadingNumber:
-    machines = section.all_units.machines
-    title = "Human–machine agreement"
-    if not machines:
-        return LeadingNumber(title, number(undefined(NO_MACHINES)), "", "machines")
-    name, chosen = section.machines_main_first[0], section.main_machine
-    main = (CHOSEN_AS_MAIN if name == chosen else MOST_ANSWERS).format(n=len(machines))
-    if chosen and name != chosen:
-        main += NOT_RATED_BY_MAIN.format(chosen=chosen)
-    elif len(machines) == 1:
-        main = ""
-    sentence = f"Krippendorff's α of {name} with the majority label{main}"
-    alpha = machines[name].human_machine.krippendorff_alpha
-    return LeadingNumber(title, number(alpha), sentence, "machines")
+    found_of, title = section.noise_ceiling or {}, "Human–machine agreement"
+    if not found_of:
+        is_old = bool(section.all_units.machines)
+        reason = section.problems.get("noise_ceiling", NOT_IN_REPORT if is_old else NO_MACHINES)
+        return LeadingNumber(title, _number(undefined(reason)), "", "machines")
+    name = section.machines_main_first[0]
+    found = found_of[name]
+    sentence = f"equal labels of {name} and one annotator{_chosen(section)}"
+    if found.ceiling.is_defined:
+        two, most = in_digits(found.annotators.value), in_digits(found.ceiling.value)
+        sentence += f"; two annotators: {two}; the best possible machine: at most {most}"
+    return LeadingNumber(title, _number(found.agreement, low=0), sentence, "machines")
 
 
-def _consistency(section: CriterionSection) -> LeadingNumber:
-    sets = consistency_sets(section)
-    mean = sets.consistency if sets else undefined(why_no_consistency(section))
-    sentence = "mean over annotators' rating sets" if sets and sets.n else ""
-    return LeadingNumber("Consistency", number(mean, low=0), sentence, "consistency")
+def _chosen(section: CriterionSection) -> str:
+    """Return why the first machine leads, if there are several or another one was chosen."""
+    names, chosen = section.machines_main_first, section.main_machine
+    said = (CHOSEN_AS_MAIN if names[0] == chosen else MOST_ANSWERS).format(n=len(names))
+    if chosen and names[0] != chosen:
+        return said + NOT_RATED_BY_MAIN.format(chosen=chosen)
+    return said if len(names) > 1 else ""
+
+
+def _smallest_difference(section: CriterionSection) -> LeadingNumber:
+    title, systems = "Smallest difference this study can see", section.systems
+    rates: Mapping[str, Estimate] = systems.pairs if systems else {}
+    if systems and systems.simultaneous:
+        rates = systems.simultaneous.pairs or rates
+    found = {pair: smallest_difference(rate) for pair, rate in rates.items()}
+    known = {pair: one for pair, one in found.items() if one.is_defined}
+    if not known:
+        reasons = [one.reason for one in found.values() if one.reason]
+        reason = section.problems.get("systems", reasons[0] if reasons else NO_COMPARISONS)
+        return LeadingNumber(title, _number(undefined(reason)), "", "planning")
+    pair = max(known, key=lambda name: (known[name].value, name))
+    sentence = "difference of two win rates that four of five such studies would show"
+    if len(found) > 1:
+        sentence += f"; of {counted(len(known), 'pair')}, {pair} needs the largest"
+    return LeadingNumber(title, _number(known[pair], low=0), sentence, "planning")
+
+
+def _number(estimate: Estimate, *, low: float = -1.0) -> Number:
+    """Return the number, or if it is undefined the reason and what to do about it."""
+    shown = number(estimate, low=low)
+    advice = ADVICE.get(estimate.reason or "", "") if isnan(estimate.value) else ""
+    return replace(shown, reason=f"{shown.reason} {advice}".strip())
 
 
 def scope_of(section: CriterionSection) -> str:

@@ -1,5 +1,8 @@
 """Sentences on results, which pages, documents and the terminal show."""
 
+from tiebreak.report.sections.machines.noise_ceiling import NO_PAIR as NO_PAIR_WITH_MACHINE
+from tiebreak.stats.raters.additive import NO_PAIR, ONE_LABEL
+
 # Headings and sentences of findings.
 REST_IS_LABELLED = "All other numbers describe only the answers with a label."
 ABOUT_NONRESPONSE = (
@@ -114,7 +117,16 @@ MIXED = (
 )
 # The leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
+NO_COMPARISONS = "This number needs comparisons of two systems by annotators. Collect such ratings."
+NOT_IN_REPORT = "This report is from before the number was added. Compute it again."
 NO_MACHINES = "No machine rater has rated these items yet."
+ADVICE = {
+    NO_SYSTEMS: "Collect ratings that compare two systems' texts.",
+    NO_MACHINES: "Let a judge or another machine rater rate them.",
+    NO_PAIR: "Collect at least two ratings of some items.",
+    NO_PAIR_WITH_MACHINE: "Collect at least two ratings of some of them.",
+    ONE_LABEL: "Read the share of equal labels instead.",
+}
 CHOSEN_AS_MAIN = ", chosen as the main one among {n} machine raters"
 MOST_ANSWERS = (
     ", of {n} machine raters the one with the most answers to annotators' items and then the most agreement,"
@@ -135,7 +147,7 @@ OTHERS_AGREE = (
     "Whether new annotators would is not shown: the annotators differ in who they agree with, and"
     " there are too few of them."
 )
-REST_OF_THESE_RATERS = "Agreement with machines and consistency do not generalize to other raters."
+REST_OF_THESE_RATERS = "Agreement with machines does not generalize to other raters."
 DESCRIBED_ONLY = (
     "Items chosen by how much annotators agree are described only, because a test among them would say"
     " nothing about other items."

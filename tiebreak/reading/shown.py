@@ -5,7 +5,7 @@ from math import isnan, nan
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import interval_glyph
-from tiebreak.reading.charts.svg import NOTHING, Svg
+from tiebreak.reading.charts.svg import Svg
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import (
     agreement_finding,
@@ -105,6 +105,11 @@ class Ranking:
     rows: list[Row]
     notes: list[str]
 
+    @property
+    def labelled(self) -> list[tuple[Row, list[tuple[str, Number]]]]:
+        """The rows, with the column of each number."""
+        return [(row, list(zip(self.columns, row.numbers, strict=True))) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Section:
@@ -201,14 +206,14 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
 
 def _score(estimate: Estimate, is_rate: bool) -> Number:
     shown = number(estimate, low=0)
-    return shown if is_rate else replace(shown, glyph=NOTHING)
+    return shown if is_rate else replace(shown, glyph=Svg())
 
 
 def _ranks(ranks: RankSet | None) -> Number:
     if ranks is None:
         return _EMPTY_CELL
     shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
-    return Number(shown, "", NOTHING, "")
+    return Number(shown, "", Svg(), "")
 
 
 def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
@@ -257,7 +262,7 @@ def set_estimates(sets: RaterSets) -> Estimates:
         MIXED_BY_COIN: Estimate(sets.mixed_by_coin, n=sets.n),
         "Ties only": sets.all_ties,
         "Perfectly consistent (consistency 1)": sets.perfect,
-        "Preference strength (negative: A, positive: B)": sets.preference_strength,
+        "Preference strength (negative: first system, positive: second)": sets.preference_strength,
     }
 
 
@@ -274,9 +279,10 @@ def bias_estimates(bias: BiasSection) -> Estimates:
 
 
 def rater_measures(section: CriterionSection) -> list[Row]:
-    """Return what else says whether the raters can be trusted, over all items."""
+    """Return what else than α says whether the raters can be trusted, over all items."""
     agreement = section.all_units.human_human.estimates()
-    measures = {NAMES[name]: one for name, one in agreement.items() if name in NAMES}
+    names = [name for name in NAMES if name in agreement and name != "krippendorff_alpha"]
+    measures = {NAMES[name]: agreement[name] for name in names}
     sets = consistency_sets(section)
     measures |= {"Consistency": sets.consistency} if sets and sets.n else {}
     measures |= bias_estimates(section.bias) if section.bias else {}
@@ -303,7 +309,7 @@ def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
 def _row(stratum: StratumSection, share: str, estimates: list[Estimate]) -> Row:
     name = stratum_name(stratum.stratifier, stratum.stratum)
     if not stratum.n_units:
-        return Row(name, 0, share, [Number("–", "", NOTHING, NO_UNITS)] * len(estimates))
+        return Row(name, 0, share, [Number("–", "", Svg(), NO_UNITS)] * len(estimates))
     return Row(name, stratum.n_units, share, [number(estimate) for estimate in estimates])
 
 
@@ -315,7 +321,7 @@ def _machine_rows(groups: MachineAgreement) -> list[Row]:
         single = number(getattr(groups.single_human_machine, name))
         difference = number(delta[name]) if name in delta else _EMPTY_CELL
         # Random labels have no glyph, because they are not a finding.
-        random = replace(number(getattr(groups.random_baseline, name)), glyph=NOTHING)
+        random = replace(number(getattr(groups.random_baseline, name)), glyph=Svg())
         rows.append(Row(title, compared.n, "", [number(compared), single, difference, random]))
     scores = {
         "Macro precision": classification.macro_precision,
@@ -332,12 +338,12 @@ def _rows(estimates: Estimates, *, low: float = -1.0, high: float = 1.0) -> list
     ]
 
 
-_EMPTY_CELL = Number("", "", NOTHING, "")
+_EMPTY_CELL = Number("", "", Svg(), "")
 
 
 def number(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Number:
     if not estimate.is_defined:
-        return Number("–", "", NOTHING, f"Undefined. {estimate.reason}")
+        return Number("–", "", Svg(), f"Undefined. {estimate.reason}")
     interval = ""
     if estimate.has_interval:
         interval = f"{in_digits(estimate.low)} to {in_digits(estimate.high)}"

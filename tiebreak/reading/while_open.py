@@ -6,7 +6,6 @@ findings, and other numbers state none.
 
 from dataclasses import replace
 
-from tiebreak.reading.charts.svg import with_description
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.messages import (
     NO_FINDING_YET,
@@ -73,5 +72,5 @@ def while_unreached(figure: Figure, section: CriterionSection) -> Figure:
         return figure
     if figure.name == "win-rates":
         return figure
-    chart = with_description(figure.chart, figure.title) if figure.chart else figure.chart
+    chart = replace(figure.chart, finding=figure.title)
     return replace(figure, finding=figure.title, sentence=NO_FINDING_YET, chart=chart)

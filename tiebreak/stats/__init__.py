@@ -34,6 +34,8 @@ PairwiseAgreement   what `pairwise_agreement` returns
 drop_one_influence  how α changes when each rater is left out
 Influence           what `drop_one_influence` returns for a rater
 self_consistency    share of planned repeats that each rater answered the same way
+rater_variance      how much raters differ in what they prefer
+RaterVariance       what `rater_variance` returns
 dawid_skene         true labels and raters' confusion matrices by expectation-maximisation
 DawidSkene          what `dawid_skene` returns
 
@@ -67,6 +69,7 @@ Composite                   what `cross_validated_composite` returns
 jury                        label of several raters together for each unit
 Jury                        what `jury` returns
 JuryRule                    how a jury decides
+noise_ceiling               the most that any machine could agree with one annotator
 agreement_with_machine      for each human label whether the machine's is the same
 agreement_drift             whether a machine agrees less often than it did, looked at after every label
 AgreementDrift              what `agreement_drift` returns
@@ -89,6 +92,9 @@ joint_ranks        ranks with intervals from the joint errors of the scores
 shared_ranks       ranks, shared by systems whose intervals overlap
 rank_sets          ranks that each system may have, simultaneously
 RankSet            what `rank_sets` returns for a system
+system_difference  difference of two systems, and the margins within which they are equally good
+SystemDifference   what `system_difference` returns
+smallest_difference  what difference of two systems a study of this size can show
 neighbours         how large a study would separate adjacent systems
 Neighbours         what `neighbours` returns for two systems
 joint_confidence_level  the level of single intervals that hold simultaneously
@@ -242,7 +248,7 @@ from tiebreak.stats.design.separability import (
     normalised_separability,
     separability,
 )
-from tiebreak.stats.design.size_to_separate import Neighbours, neighbours
+from tiebreak.stats.design.size_to_separate import Neighbours, neighbours, smallest_difference
 from tiebreak.stats.machines.active_sampling import (
     bounded_densities,
     expected_deviations,
@@ -287,6 +293,7 @@ from tiebreak.stats.machines.human_machine import (
     single_human_machine,
 )
 from tiebreak.stats.machines.jury import Jury, JuryRule, jury
+from tiebreak.stats.machines.noise_ceiling import noise_ceiling
 from tiebreak.stats.machines.prediction_powered import (
     PredictionPowered,
     prediction_powered_mean,
@@ -302,6 +309,7 @@ from tiebreak.stats.machines.stacked_prediction import (
 from tiebreak.stats.rankings.bradley_terry import BradleyTerry, bradley_terry
 from tiebreak.stats.rankings.controlled import Controlled, controlled_win_rates
 from tiebreak.stats.rankings.elo import Elo, elo, separability_step
+from tiebreak.stats.rankings.equivalence import SystemDifference, system_difference
 from tiebreak.stats.rankings.paired_tests import (
     PValueCurve,
     p_value_curve,
@@ -346,6 +354,7 @@ from tiebreak.stats.raters.rater_agreement import (
     pairwise_agreement,
     self_consistency,
 )
+from tiebreak.stats.raters.rater_variance import RaterVariance, rater_variance
 from tiebreak.stats.raters.rating_sets import (
     RatingSets,
     RatingSetSummary,
@@ -389,6 +398,8 @@ __all__ = [  # noqa: RUF022
     "drop_one_influence",
     "Influence",
     "self_consistency",
+    "rater_variance",
+    "RaterVariance",
     "dawid_skene",
     "DawidSkene",
     # Humans against machines
@@ -418,6 +429,7 @@ __all__ = [  # noqa: RUF022
     "jury",
     "Jury",
     "JuryRule",
+    "noise_ceiling",
     "agreement_with_machine",
     "agreement_drift",
     "AgreementDrift",
@@ -438,6 +450,9 @@ __all__ = [  # noqa: RUF022
     "shared_ranks",
     "rank_sets",
     "RankSet",
+    "system_difference",
+    "SystemDifference",
+    "smallest_difference",
     "neighbours",
     "Neighbours",
     "joint_confidence_level",

@@ -130,16 +130,15 @@ def csv_of(answer) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
 
 
-def test_the_overview_and_the_results_lead_to_the_files(client, study):
-    for page in (at("dashboard", study.pk), at("results", study.pk)):
-        shown = client.get(page).content.decode()
-        assert at("ratings-csv", study.pk) in shown
-        assert at("report-files", study.pk) in shown
+def test_the_results_lead_to_the_files(client, study):
+    shown = client.get(at("results", study.pk)).content.decode()
+    assert at("ratings-csv", study.pk) in shown
+    assert at("report-files", study.pk) in shown
 
 
 def test_a_viewer_is_offered_no_files_with_raters(client, ruth, study):
     Membership.objects.update(role="viewer")
-    assert at("ratings-csv", study.pk) not in client.get(at("dashboard", study.pk)).content.decode()
+    assert at("ratings-csv", study.pk) not in client.get(at("results", study.pk)).content.decode()
     assert client.get(at("ratings-csv", study.pk)).status_code == 403
 
 

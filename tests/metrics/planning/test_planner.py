@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import lxml.html
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -129,6 +130,12 @@ def test_a_button_writes_n_and_r_into_the_draft(client, study, planned):
     page = client.get(reverse("metrics:planner", args=[study.pk])).text
     assert "Use N = 1 and R = 4" in page
     address = reverse("metrics:apply-plan", args=[study.pk])
+    (best,) = lxml.html.fromstring(page).xpath("//form[@data-cheapest]")
+    cheapest = planned().get("cheapest").design
+    client.post(address, dict(best.form_values()))
+    study.refresh_from_db()
+    written = (study.comparisons_per_hit, study.ratings_per_hit, study.further_share)
+    assert written == (cheapest.units, cheapest.ratings, cheapest.further_share)
     client.post(address, {"units": "1", "ratings": "4"})
     study.refresh_from_db()
     assert (study.comparisons_per_hit, study.ratings_per_hit) == (1, 4)

@@ -42,7 +42,7 @@ def test_pages_that_name_nobody_read_a_report_without_annotators(study):
 def test_the_page_of_raters_lists_them(client, study):
     refresh_report(study=study)
     client.force_login(User.objects.create_superuser("ruth"))
-    page = client.get(reverse("metrics:results-tab", args=[study.pk, "raters"]))
+    page = client.get(reverse("metrics:results-tab", args=[study.pk, "by-rater"]))
     assert set(page.context["raters"]) == {"r0", "r1"}
     report = client.get(reverse("metrics:report", args=[study.pk])).json()
     assert set(report["criteria"]["preference"]["raters"]) == {"r0", "r1"}

@@ -15,9 +15,9 @@ from annotation.models import Participation
 from annotation.services.exclusion import exclude_work
 from annotation.services.late_answers import decline_late_answers
 from metrics.exports.report_files import write_report_files
+from metrics.results.question_pages import PAGES
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
-from metrics.results.question_pages import PAGES
 from recruitment.services.lifecycle import close_study, pause_study, reopen_study
 from studies.models import Study
 from tests.annotation.services.test_late_answers import closed_midway
@@ -56,7 +56,7 @@ def doors(study: Study, client: Client, folder: Path) -> Iterator[tuple[str, str
     paths = dict(addresses(study))
     for tab in PAGES:
         paths[tab.slug] = reverse("metrics:results-tab", args=[study.pk, tab.slug])
-        paths[f"{tab.slug}, anew"] = f"/studies/{study.pk}/numbers/?tab={tab.slug}"
+        paths[f"{tab.slug}, anew"] = f"/studies/{study.pk}/numbers/?results_page={tab.slug}"
     for name in on_request():
         paths[name] = reverse("metrics:section", args=[study.pk, "preference", name])
     for name, path in paths.items():
@@ -86,7 +86,7 @@ def test_every_door_shows_them_after_closing_and_none_before(study, tmp_path, mo
     close_study(study=study)
     refresh_report(study=study)
     assert showing("closed") == {
-        *("raters", "raters, anew", "metrics:report", "api:study-report"),
+        *("by-rater", "by-rater, anew", "metrics:report", "api:study-report"),
         *("report.html", "tables.tex", "report.json", "analyze"),
     }
     reopen_study(study=study)  # and the stored report is still that of the closed study

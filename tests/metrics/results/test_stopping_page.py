@@ -37,7 +37,7 @@ def stopping_page(client, study):
 
     def text() -> str:
         refresh_report(study=study)
-        return client.get(reverse("metrics:results-tab", args=[study.pk, "stopping"])).text
+        return client.get(reverse("metrics:results-tab", args=[study.pk, "planning"])).text
 
     return text
 
@@ -48,7 +48,7 @@ def test_the_figure_draws_the_width_against_ratings(study):
     ratings, widths = ([row[n] for row in figure.rows] for n in (1, 4))
     assert ratings == list(range(1, 25))
     assert widths == sorted(widths, reverse=True)
-    assert "target 0.20" in figure.chart
+    assert "target 0.20" in figure.chart.file()
 
 
 def test_what_is_needed_has_a_cost_from_the_reward(study):

@@ -132,7 +132,7 @@ def address(study, criterion="preference", **query):
 
 @pytest.mark.django_db
 def test_the_page_of_machine_raters_leads_to_them(study, admin_client):
-    text = admin_client.get(reverse("metrics:results-tab", args=[study.pk, "machines"])).content
+    text = admin_client.get(reverse("metrics:results-tab", args=[study.pk, "each-machine"])).content
     assert f"{address(study)}?machine=j%20%26%20%3Ck%3E".encode() in text
 
 

@@ -1,11 +1,9 @@
 """The researcher's pages of participants and payments."""
 
-import re
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +24,7 @@ from tests.annotation.annotators import annotator, form_of
 from tests.annotation.answers import submit_rating
 from tests.annotation.places import take_place
 from tests.annotation.services.test_screening import answer_all, study_with
+from tests.architecture.test_roles import member
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on
 from tests.refusals import refused
@@ -193,8 +192,9 @@ def test_the_page_lists_and_acts(researcher_client):
     finish_participation(participation=page.participation)
     address = reverse("recruitment:ledger", args=[study.pk])
     shown = researcher_client.get(address)
-    listed = {name: len(rows) for name, _, _, _, rows in shown.context["lists"] if rows}
-    assert listed == {"awaiting_payment": 1}
+    assert [(one.name, n) for one, n in shown.context["lists"]] == [("awaiting_payment", 1)]
+    (person,) = shown.context["people"]
+    assert (person.due, list(person.actions)) == ("2.00 GBP", ["approve"])
     assert shown.context["is_unverified"]
     acted = reverse(
         "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "approve"]
@@ -405,8 +405,8 @@ def test_participants_are_searched_and_listed_page_by_page(researcher_client, mo
     address = reverse("recruitment:ledger", args=[study.pk])
 
     def listed(**query):
-        rows = researcher_client.get(address, query).context["participants"]
-        return [row["participation"] for row in rows]
+        people = researcher_client.get(address, query).context["people"]
+        return [person.participation for person in people]
 
     assert listed() == people[:2]
     assert listed(page_number=2) == people[2:]
@@ -416,18 +416,35 @@ def test_participants_are_searched_and_listed_page_by_page(researcher_client, mo
     assert listed(status="active", page_number=2) == people[2:]
 
 
-def nothing_waits(client, study) -> str:
-    page = client.get(reverse("recruitment:ledger", args=[study.pk])).text
-    (line,) = re.findall(r"<p[^>]* data-nothing-waits>(.*?)</p>", page)
-    assert page.count("<h2") == 2 + len(re.findall('aria-labelledby="list-', page))
-    return line
+def test_who_waits_comes_first_and_is_one_list(researcher_client, monkeypatch):
+    monkeypatch.setattr("recruitment.views.ledger.PER_PAGE", 2)
+    study = paying_study(member=researcher_client.researcher)
+    people = [make_participation(study, name) for name in ("ann", "bob", "eve")]
+    address = reverse("recruitment:ledger", args=[study.pk])
+    assert "data-nothing-waits" in researcher_client.get(address).text
+    complete(people[2])
+    finish_participation(participation=people[2])
+
+    def listed(**query):
+        answer = researcher_client.get(address, query)
+        return [person.participation for person in answer.context["people"]]
+
+    assert "data-nothing-waits" not in researcher_client.get(address).text
+    assert listed() == [people[2], people[0]]
+    assert listed(page_number=2) == [people[1]]
+    assert listed(list="awaiting_payment") == [people[2]]
+    assert listed(list="stuck") == []
+    assert listed(list="no such list", page_number=2) == [people[1]]
 
 
-def test_empty_lists_are_one_line(client):
-    study = paying_study(member=User.objects.create_user("ruth", is_staff=True))
-    client.force_login(User.objects.get())
-    assert nothing_waits(client, study).count(",") == 5
-    complete(make_participation(study, "ann"))
-    study.participations.update(status="finished")
-    line = nothing_waits(client, study)
-    assert (line.startswith("Nothing else waits"), line.count(",")) == (True, 4)
+@pytest.mark.parametrize(
+    ("role", "offers"), [("owner", True), ("editor", False), ("analyst", False)]
+)
+def test_only_owners_are_offered_to_pay(role, offers):
+    study = paying_study()
+    complete(ann := make_participation(study, "ann"))
+    finish_participation(participation=ann)
+    page = member(study, role).get(reverse("recruitment:ledger", args=[study.pk])).text
+    pay = reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"])
+    assert "data-waits" in page
+    assert {pay in page, reverse("recruitment:pay-many", args=[study.pk]) in page} == {offers}

@@ -4,13 +4,14 @@ import re
 from decimal import Decimal
 from typing import Any
 
+import lxml.html
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
 from recruitment.models import Channel
 from recruitment.pay import Collection
-from studies.models import Generation, Study, Unit
+from studies.models import Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, send
@@ -116,6 +117,43 @@ def test_a_wrong_screening_makes_no_units(client, study):
     assert re.search(r'name="screening-0-qualification_units" value="3"', page.content.decode())
 
 
+def by_hand(client: Any, study: Study, **values: object) -> Any:
+    """Click answers for the item that the page by hand shows."""
+    address = page_of("recruitment:reference-by-hand", study)
+    form = client.get(address).context["form"]
+    typed = {"role": "gold", "c0": "-1", **values}
+    target = f"{address}?instance={form.unit.instance.key}"
+    sent = {form.add_prefix(name): value for name, value in typed.items()}
+    return client.post(target, sent, follow=True)
+
+
+def test_a_reference_item_is_made_by_clicking_its_right_answer(client, study):
+    plain = {"name": "quality", "question": "Good?", "scale": "ordinal:1..5", "position": 1}
+    study.criteria.create(**plain)
+    assert set(levels_on(by_hand(client, study, c1="4"))) == {"success"}
+    unit = study.units.get(role="gold")
+    assert unit.known_labels == {"preference": "-1", "quality": "4"}
+    assert unit.text_list[0].generation.system == study.ordered_systems()[0]
+    # The next page shows another instance, whose item becomes one of the test.
+    by_hand(client, study, role="qualification", explanation="B is cut off.", c0="1")
+    tested = study.units.get(role="qualification")
+    assert (tested.known_labels, tested.explanation) == ({"preference": "1"}, "B is cut off.")
+    assert tested.instance != unit.instance
+    assert study.hits.get(kind="qualification").hit_units.count() == 1
+    press(client, study, _remove=unit.key)  # until it opens, it can be undone
+    assert not study.units.filter(role="gold").exists()
+
+
+def test_an_item_without_an_answer_or_with_an_item_already_is_refused(client, study):
+    assert by_hand(client, study, c0="").status_code == 400
+    assert not study.units.exists()
+    by_hand(client, study)
+    address = page_of("recruitment:reference-by-hand", study)
+    used = study.units.get().instance.key
+    assert client.get(f"{address}?instance={used}").status_code == 404
+    assert client.get(f"{address}?q=note-3").context["unit"].instance.key == "note-3"
+
+
 # Size and pay.
 
 
@@ -197,11 +235,61 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
     study = make_study(instances=2, member=ruth, guidelines="", most_answers=1)
     client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
     study.criteria.all().delete()
-    context = client.get(page_of("recruitment:launch", study)).context
-    links = {shown.check.code: shown.title for shown in (*context["must"], *context["should"])}
-    assert links["no_criteria"] == links["no_guidelines"] == "Task"
-    assert links["budget_too_small"] == "Size & pay"
-    assert {note.step.slug for note in context["notes"]} == {"generate-select", "quality"}
+    page = client.get(page_of("recruitment:launch", study))
+    rows = {row.code: row for row in page.context["rows"]}
+    assert rows["no_criteria"].url == rows["no_guidelines"].url == page_of("studies:task", study)
+    assert rows["budget_too_small"].title == "Size & pay"
+    states = [row.state for row in page.context["rows"]]
+    assert states == sorted(states, key=["must", "should", "note", "done"].index)
+    assert {code for code, row in rows.items() if row.state == "note"} == {
+        "generate-select",
+        "quality",
+        "analysis-plan",
+    }
+    # What a check has said of a step is not said again, and nothing is done where it has.
+    assert not {"task", "size"} & rows.keys()
+    assert (page.context["must"], page.context["opens"]) == (1, "")
+    assert 'launch/open/"' not in page.content.decode()
+
+
+def test_the_button_names_the_highest_cost_and_the_price_is_that_of_the_settings(client, study):
+    paid = {"reward": "6.00", "currency": "EUR", "minutes_per_hit": 2, "hits_per_annotator": 4}
+    Study.objects.update(budget="60.00", **paid)
+    Screening.objects.create(study=study, qualification_units=2)
+    page = client.get(page_of("recruitment:launch", study))
+    assert "failed_test" in {row.code for row in page.context["rows"]}
+    Screening.objects.all().delete()
+    page = client.get(page_of("recruitment:launch", study))
+    cost = page.context["cost"]
+    # 4 tasks, R = 3: three people, and one more at most.
+    assert (cost.total, cost.maximum.total, cost.shares) == (Decimal(18), Decimal(24), (30, 40))
+    (button,) = lxml.html.fromstring(page.content).xpath(
+        "//form[contains(@action, '/open/')]/button"
+    )
+    assert (button.get("class"), "24.00 EUR" in button.text_content()) == ("primary", True)
+    (finding,) = lxml.html.fromstring(page.content).xpath("//*[@id='launch-finding']")
+    assert re.findall(r"[0-9.]+", finding.text_content()) == ["18.00", "24.00"]
+    assert len(lxml.html.fromstring(page.content).find_class("primary")) == 1
+
+
+def test_a_dry_run_is_a_check_that_is_made_with_its_button(client, study):
+    page = client.get(page_of("recruitment:launch", study))
+    form = next(f for f in lxml.html.fromstring(page.content).forms if "dry-runs" in f.action)
+    client.post(form.action, dict(form.form_values()))
+    assert study.dry_runs.count() == 1
+    after = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
+    (row,) = after.xpath("//*[@data-code='dry-run']")
+    assert row.get("data-severity") == "done"
+
+
+def test_an_opened_study_reads_as_history_with_a_clone(client, study):
+    post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
+    page = client.get(page_of("recruitment:launch", study))
+    assert page.context["frozen"]
+    clone = reverse("admin:studies_study_clone", args=[study.pk])
+    assert clone in {form.action for form in lxml.html.fromstring(page.content).forms}
+    client.post(clone)
+    assert Study.objects.filter(status="draft").count() == 1
 
 
 def test_a_study_is_planned_and_opened_on_the_page_after_a_confirmation(client, study):
@@ -222,7 +310,7 @@ def test_a_study_is_planned_and_opened_on_the_page_after_a_confirmation(client, 
 def test_one_button_plans_and_asks_to_open(client, study):
     open_ = reverse("recruitment:launch-action", args=[study.pk, "open"])
     page = client.get(page_of("recruitment:launch", study))
-    assert "Plan and open…" in page.content.decode()
+    assert page.context["plans_first"]
     # The costs are of the tasks as they would be planned.
     assert (page.context["n_planned"], page.context["hits"]) == (0, 4)
     question = client.post(open_)

@@ -27,6 +27,7 @@ def test_the_steps_are_in_the_order_of_the_path():
         "generate-select",
         "quality",
         "size",
+        "analysis-plan",
         "recruit",
         "launch",
     ]
@@ -43,6 +44,7 @@ def test_an_empty_study_begins_with_its_data(ruth):
         "generate-select": "not needed",
         "quality": "not needed",
         "size": "open",
+        "analysis-plan": "not needed",
         "recruit": "open",
         "launch": "open",
     }
@@ -55,6 +57,8 @@ def test_each_step_is_done_by_what_it_asks_for(ruth):
     assert states(study, ruth)["size"] == "open"  # nobody knows for how many tasks the reward is
     Study.objects.update(hits_per_annotator=2)
     assert states(study, ruth)["size"] == "done"
+    Study.objects.update(estimands="The win rate of system A.")
+    assert states(study, ruth)["analysis-plan"] == "done"
     channel = Channel.objects.create(study=study, provider="panel")
     assert states(study, ruth)["recruit"] == "done"
     Channel.objects.filter(pk=channel.pk).update(closed_at="2026-01-01T00:00Z")
@@ -123,4 +127,4 @@ def test_the_frames_of_many_studies_take_one_statement(ruth, django_assert_num_q
         make_study(instances=1)
     with django_assert_num_queries(1):
         frames = [frame_of(study, ruth) for study in with_facts(Study.objects.all(), ruth)]
-    assert [len(frame.steps) for frame in frames] == [7] * 3
+    assert [len(frame.steps) for frame in frames] == [8] * 3

@@ -73,7 +73,7 @@ def study(tmp_path):
 
 
 def page(client, study):
-    answer = client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"]))
+    answer = client.get(reverse("metrics:results-tab", args=[study.pk, "coefficients"]))
     assert answer.status_code == 200
     return answer.content.decode()
 

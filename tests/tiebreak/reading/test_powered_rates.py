@@ -127,5 +127,5 @@ def test_the_page_shows_the_table(tmp_path, admin_client):
     write_lines(bundle / "ratings.jsonl", people + machine)
     study = import_study(path=bundle).study
     refresh_report(study=study)
-    answer = admin_client.get(reverse("metrics:results-tab", args=[study.pk, "systems"]))
+    answer = admin_client.get(reverse("metrics:results-tab", args=[study.pk, "with-machines"]))
     assert "<caption>Win rates with machine raters</caption>" in answer.content.decode()

@@ -16,7 +16,7 @@ def text_of(rows, **options):
 
 def test_a_number_stands_with_its_interval_and_its_meaning():
     text = text_of(preferences(EVERYBODY_PREFERS_A))
-    [line] = [line for line in text.splitlines() if line.startswith("Win rate")]
+    [line] = [line for line in text.splitlines() if line.startswith("Difference of win rates")]
     assert "1.00" in line
     assert " to 1.00" in line
 

@@ -93,9 +93,9 @@ def test_groups_are_numbered_as_sorting_them_would(codes):
 def test_cells_of_many_raters_and_instances_take_no_table_of_all_combinations(monkeypatch):
     sizes = []
     sample_size = import_module("tiebreak.stats.design.sample_size")
-    sums = sample_size._pair_sums
+    sums = sample_size.pair_sums
     monkeypatch.setattr(
-        sample_size, "_pair_sums", lambda y, groups: sizes.append(groups.max()) or sums(y, groups)
+        sample_size, "pair_sums", lambda y, groups: sizes.append(groups.max()) or sums(y, groups)
     )
     n = 300
     rater, unit = np.arange(n), np.arange(n) // 3

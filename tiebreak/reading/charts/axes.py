@@ -1,4 +1,4 @@
-"""The axis of all charts: from values to positions, with round ticks."""
+"""The axis of all charts: from values to shares of its length, with round ticks."""
 
 import math
 from dataclasses import dataclass
@@ -9,20 +9,17 @@ MAX_TICKS = 6
 
 @dataclass(frozen=True)
 class Axis:
-    """A linear axis from the values `low` to `high`, drawn from position `start` to `end`.
+    """A linear axis from the values `low` to `high`, on which positions are shares of its length.
 
     Values outside it are drawn at its ends.
     """
 
     low: float
     high: float
-    start: float
-    end: float
 
     def at(self, value: float) -> float:
         clipped = min(max(value, self.low), self.high)
-        share = (clipped - self.low) / ((self.high - self.low) or 1.0)
-        return float(self.start + share * (self.end - self.start))
+        return float((clipped - self.low) / ((self.high - self.low) or 1.0))
 
     def ticks(self) -> list[float]:
         """Return at most `MAX_TICKS` + 1 round values on the axis."""

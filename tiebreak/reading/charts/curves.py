@@ -3,26 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.svg import (
-    COLOURS,
-    NOTHING,
-    Kind,
-    Svg,
-    grid_line,
-    mark,
-    svg,
-    tag,
-    text,
-    whisker,
-    x_grid,
-    y_grid,
-)
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Kind, tag
 from tiebreak.stats import Estimate
 
-LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 480, 24, 230, 500, 290
 OFFSET = 9
 
 
@@ -48,44 +36,76 @@ def range_chart(
     x_label: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
     with_diagonal: bool = False,
-) -> Svg:
+) -> Chart:
     """Draw each series' estimates at their values of x, side by side.
 
-    With more than two ``edges``, the ranges between them are marked on the axis.
+    With more than two ``edges``, the ranges between them are marked. Where series are too many to
+    differ in their marks, each machine is drawn apart, with people.
     """
-    if not any(one.drawn for one in series):
+    drawn = [one for one in series if one.drawn]
+    if not drawn:
         return NOTHING
-    x, y = Axis(edges[0], edges[-1], LEFT, RIGHT), Axis(*y_bounds, BOTTOM, TOP)
-    body = [y_grid(y, LEFT, RIGHT), text((LEFT + RIGHT) / 2, BOTTOM + 46, x_label)]
-    if len(edges) > 2:
-        body += [text(x.at(edge), BOTTOM + 18, in_digits(edge)) for edge in edges]
-    else:
-        body.append(x_grid(x, BOTTOM, BOTTOM))
+    x, y = Axis(edges[0], edges[-1]), Axis(*y_bounds)
+    people = [one for one in drawn if one.kind.startswith("human")]
+    groups, size = [drawn], "field"
+    if len(drawn) > MAX_MARKS:
+        groups, size = [[*people, one] for one in drawn if one not in people], "small"
+    strips: list[Strip] = []
+    for group in groups:
+        if len(groups) > 1:
+            strips.append(Strip(group[-1].name, css="group"))
+        plot = partial(_ranges, group, x, y, edges=edges[1:-1], with_diagonal=with_diagonal)
+        strips.append(Strip(draw=plot, size=size))
+    words = "; ".join(f"{one.name} at {_in_words(one)}" for one in drawn)
+    legend = [(one.kind, one.name) for one in (people if len(groups) > 1 else drawn)]
+    strips += x_axis(x, x_label)
+    return Chart(
+        finding,
+        words,
+        tuple(strips),
+        tuple(legend) if len(drawn) > 1 else (),
+        has_y_axis=True,
+    )
+
+
+def _in_words(series: Series) -> str:
+    return ", ".join(
+        f"{at if isinstance(at, int) else in_digits(at)}: {series.words(estimate.value)}"
+        for at, estimate in series.drawn
+    )
+
+
+def _ranges(
+    series: Sequence[Series],
+    x: Axis,
+    y: Axis,
+    canvas: Canvas,
+    *,
+    edges: Sequence[float],
+    with_diagonal: bool,
+) -> Iterator[str]:
+    yield from y_grid(canvas, y)
+    yield canvas.path([((x.at(edge), 0), (x.at(edge), 1)) for edge in edges], "grid")
     if with_diagonal:
-        body.append(_diagonal())
-    words = []
+        yield diagonal(canvas)
     for position, one in enumerate(series):
         shift = (position - (len(series) - 1) / 2) * OFFSET
-        body += _points(one, x, y, shift)
-        values = ", ".join(
-            f"{at if isinstance(at, int) else in_digits(at)}: {one.words(estimate.value)}"
-            for at, estimate in one.drawn
-        )
-        words.append(f"{one.name} at {values}")
-    return svg(WIDTH, HEIGHT, f"{finding}. {'; '.join(words)}", body)
+        points = "".join(_points(one, x, y, canvas))
+        yield tag("g", points, transform=f"translate({shift:g} 0)") if shift else points
 
 
-def _points(series: Series, x: Axis, y: Axis, shift: float) -> Iterator[str]:
+def _points(series: Series, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
     for value, estimate in series.drawn:
-        at = x.at(value) + shift
+        at = x.at(value)
         if estimate.has_interval:
-            yield whisker((at, y.at(estimate.low)), (at, y.at(estimate.high)), series.kind)
+            low, high = 1 - y.at(estimate.low), 1 - y.at(estimate.high)
+            yield canvas.whisker((at, low), (at, high), series.kind)
         title = f"{series.name}: {series.words(estimate.value)}, n = {estimate.n}"
-        yield mark(at, y.at(estimate.value), series.kind, title)
+        yield canvas.mark((at, 1 - y.at(estimate.value)), series.kind, title)
 
 
-def _diagonal() -> str:
-    return grid_line((LEFT, BOTTOM), (RIGHT, TOP)).replace("grid", "reference")
+def diagonal(canvas: Canvas) -> str:
+    return canvas.line((0, 1), (1, 0), "reference")
 
 
 def scatter_chart(
@@ -96,50 +116,67 @@ def scatter_chart(
     y_label: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
     with_diagonal: bool = False,
-) -> Svg:
+    words: str = "",
+) -> Chart:
     """Draw a mark per point (x, y, kind, name); with a diagonal, both axes have the same bounds."""
     if not points:
         return NOTHING
     x_bounds = y_bounds if with_diagonal else (0.0, padded([x for x, *_ in points], include=0.0)[1])
-    x, y = Axis(*x_bounds, LEFT, RIGHT), Axis(*y_bounds, BOTTOM, TOP)
-    body = [x_grid(x, TOP, BOTTOM), y_grid(y, LEFT, RIGHT)]
-    if with_diagonal:
-        body.append(_diagonal())
-    body += [text((LEFT + RIGHT) / 2, BOTTOM + 46, x_label), text(LEFT, 12, y_label, "start")]
-    body += [mark(x.at(a), y.at(b), kind, name) for a, b, kind, name in points]
-    return svg(WIDTH, HEIGHT, f"{finding}. {len(points)} points", body)
+    x, y = Axis(*x_bounds), Axis(*y_bounds)
+
+    def draw(canvas: Canvas) -> Iterator[str]:
+        yield x_grid(canvas, x)
+        yield from y_grid(canvas, y)
+        if with_diagonal:
+            yield diagonal(canvas)
+        for a, b, kind, name in points:
+            yield canvas.mark((x.at(a), 1 - y.at(b)), kind, name)
+
+    return field_chart(
+        draw,
+        finding=finding,
+        words=words or f"{len(points)} points",
+        y_label=y_label,
+        below=x_axis(x, x_label),
+    )
+
+
+def field_chart(
+    draw: Callable[[Canvas], Iterator[str]],
+    *,
+    finding: str,
+    words: str,
+    y_label: str,
+    below: tuple[Strip, ...],
+    legend: tuple[tuple[Kind, str], ...] = (),
+) -> Chart:
+    """Return a chart of one plot, with the title of its vertical axis above it."""
+    strips = (Strip(words=y_label, css="start"), Strip(draw=draw, size="field"), *below)
+    return Chart(finding, words, strips, legend if len(legend) > 1 else (), has_y_axis=True)
 
 
 def time_chart(
     moments: Sequence[tuple[datetime, int]], *, goal: int, finding: str, unit: str
-) -> Svg:
+) -> Chart:
     """Draw a count that grows with time, and the line that it should reach."""
     if not moments:
         return NOTHING
     first, last = moments[0][0], moments[-1][0]
-    x = Axis(0, max((last - first).total_seconds(), 1.0), LEFT, RIGHT)
-    y = Axis(0, max(goal, moments[-1][1], 1), BOTTOM, TOP)
-    path = " ".join(
-        f"L{x.at((when - first).total_seconds()):.1f} {y.at(n):.1f}" for when, n in moments
+    x = Axis(0, max((last - first).total_seconds(), 1.0))
+    y = Axis(0, max(goal, moments[-1][1], 1))
+    points = [(x.at((when - first).total_seconds()), 1 - y.at(n)) for when, n in moments]
+
+    def draw(canvas: Canvas) -> Iterator[str]:
+        yield from y_grid(canvas, y)
+        yield canvas.path([[(0, 1), *points, (points[-1][0], 1)]], "human", fill_opacity=0.25)
+        yield canvas.path([points], "human-line", stroke_width=2)
+        yield canvas.line((0, 1 - y.at(goal)), (1, 1 - y.at(goal)), "reference")
+
+    def ends(canvas: Canvas) -> Iterator[str]:
+        yield canvas.text((0, 0.5), f"{first:%-d %b %H:%M}", "start", dy=5)
+        yield canvas.text((1, 0.5), f"{last:%-d %b %H:%M} UTC", "y-tick", dy=5)
+
+    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {moments[-1][1]} of {goal}"
+    return field_chart(
+        draw, finding=finding, words=words, y_label=unit, below=(Strip(draw=ends, size="ticks"),)
     )
-    area = f"M{LEFT} {BOTTOM} {path} L{RIGHT} {BOTTOM} Z"
-    body = [
-        y_grid(y, LEFT, RIGHT),
-        tag("path", d=area, class_="human", fill=COLOURS["human"], fill_opacity=0.25),
-        tag(
-            "path",
-            d=f"M{path[1:]}",
-            class_="human-line",
-            fill="none",
-            stroke=COLOURS["human"],
-            stroke_width=2,
-        ),
-        grid_line((LEFT, y.at(goal)), (RIGHT, y.at(goal))).replace("grid", "reference"),
-        text(LEFT, BOTTOM + 20, f"{first:%-d %b %H:%M}", "start"),
-        text(RIGHT, BOTTOM + 20, f"{last:%-d %b %H:%M} UTC", "end"),
-        text(LEFT, 12, unit, "start"),
-    ]
-    words = (
-        f"{finding}. From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {moments[-1][1]} of {goal}"
-    )
-    return svg(WIDTH, BOTTOM + 34, words, body)

@@ -1,26 +1,14 @@
 """Values with their intervals: a small glyph for a table's cell, and charts with a row per name."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.svg import (
-    NOTHING,
-    Kind,
-    Svg,
-    grid_line,
-    mark,
-    name_text,
-    svg,
-    text,
-    whisker,
-    width_of,
-    x_grid,
-)
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid
+from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, Kind, Svg, svg
 from tiebreak.stats import Estimate
-
-PLOT, STEP, TOP, RIGHT = 380, 16, 14, 20
 
 
 @dataclass(frozen=True)
@@ -44,19 +32,17 @@ class IntervalRow:
     def drawn(self) -> list[Mark]:
         return [mark for mark in self.marks if mark.estimate.is_defined]
 
-    @property
-    def height(self) -> int:
-        return 18 + STEP * max(len(self.drawn), 1)
 
-
-def interval_glyph(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Svg:
+def interval_glyph(
+    estimate: Estimate, *, low: float = -1.0, high: float = 1.0, kind: Kind = "human"
+) -> Svg:
     """Draw a value with its interval on a small axis, or return "" if the value is undefined."""
     if not estimate.is_defined:
-        return NOTHING
-    axis = Axis(low, high, 6, 134)
+        return Svg()
+    axis, canvas = Axis(low, high), Fixed(6, 0, 128, 14)
     middle = axis.at(0.0 if low < 0 else (low + high) / 2)
-    drawn = Mark("human", estimate)
-    body = [grid_line((middle, 0), (middle, 14)), _drawn(axis, 7, drawn)]
+    drawn = Mark(kind, estimate)
+    body = [canvas.line((middle, 0), (middle, 1), "grid"), *_drawn(axis, drawn, canvas)]
     return svg(140, 14, _in_words(drawn), body, "glyph")
 
 
@@ -67,23 +53,41 @@ def interval_chart(
     label: str,
     reference: float | None = None,
     bounds: tuple[float, float] | None = None,
-) -> Svg:
-    """Draw a row per name with its values and intervals, or return "" if none is defined.
+) -> Chart:
+    """Draw a row per name with its values and intervals, or return nothing if none is defined.
 
     ``reference`` is the value to compare with, drawn as a line. ``bounds`` limit the axis.
     """
     marks = [mark for row in rows for mark in row.drawn]
     if not marks:
         return NOTHING
-    left = 24 + max(width_of(row.name) for row in rows)
-    bottom = TOP + sum(row.height for row in rows)
-    axis = Axis(*_range(marks, reference, bounds), left, left + PLOT)
-    body = [x_grid(axis, TOP, bottom), text(left + PLOT / 2, bottom + 38, label)]
-    if reference is not None:
-        x = axis.at(reference)
-        body.append(grid_line((x, TOP), (x, bottom)).replace('class="grid"', 'class="reference"'))
-    body += _rows(rows, axis)
-    return svg(left + PLOT + RIGHT, bottom + 48, f"{finding}. {_alternative(rows)}", body)
+    legend = _legend(rows)
+    if len(legend) > MAX_MARKS:
+        legend, rows = (), list(row_per_mark(rows))
+    axis = Axis(*_range(marks, reference, bounds))
+    strips = [strip for row in rows for strip in _strips(row, axis, reference)]
+    return Chart(
+        finding,
+        _alternative(rows),
+        (*strips, *x_axis(axis, label)),
+        legend,
+    )
+
+
+def _legend(rows: Sequence[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
+    """Return each series once; one alone, or one that its row names, needs no legend."""
+    named = ((row.name, mark) for row in rows for mark in row.drawn)
+    series = dict.fromkeys(
+        (mark.kind, mark.series) for name, mark in named if mark.series not in ("", name)
+    )
+    return tuple(series) if len(series) > 1 else ()
+
+
+def row_per_mark(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:
+    """Yield the name of each row as a heading, and below it a row for each of its marks."""
+    for row in rows:
+        yield IntervalRow(row.name)
+        yield from (IntervalRow(one.series, (one,)) for one in row.marks)
 
 
 def _range(
@@ -98,33 +102,53 @@ def _range(
     return (max(low, bounds[0]), min(high, bounds[1])) if bounds else (low, high)
 
 
-def _rows(rows: Sequence[IntervalRow], axis: Axis) -> Iterator[str]:
-    top = float(TOP)
-    for row in rows:
-        middle = top + row.height / 2
-        if row.marks:
-            yield name_text(axis.start - 12, middle + 4, row.name)
-        else:
-            yield name_text(2, middle + 4, row.name, "start", "group")
-        first = middle - STEP * (len(row.drawn) - 1) / 2
-        for position, drawn in enumerate(row.drawn):
-            yield _drawn(axis, first + position * STEP, drawn)
-        top += row.height
+def _strips(row: IntervalRow, axis: Axis, reference: float | None) -> Iterator[Strip]:
+    ground = partial(_ground, axis, reference)
+    if not row.marks:
+        yield Strip(row.name, css="group")
+    elif not row.drawn:
+        yield Strip(row.name, words=row.marks[0].estimate.reason or "undefined", css="undefined")
+    elif len(row.drawn) == 1:
+        yield Strip(row.name, partial(_row, ground, axis, row.drawn[0]), _value(row.drawn[0]))
+    else:
+        for n, drawn in enumerate(row.drawn):
+            plot = partial(_row, ground, axis, drawn)
+            yield Strip("" if n else row.name, plot, _value(drawn), size="line")
+        yield Strip(draw=ground, size="gap")
 
 
-def _drawn(axis: Axis, y: float, drawn: Mark) -> str:
+def _ground(axis: Axis, reference: float | None, canvas: Canvas) -> Iterator[str]:
+    yield x_grid(canvas, axis)
+    if reference is not None:
+        at = axis.at(reference)
+        yield canvas.line((at, 0), (at, 1), "reference")
+
+
+def _row(
+    ground: Callable[[Canvas], Iterable[str]], axis: Axis, drawn: Mark, canvas: Canvas
+) -> Iterator[str]:
+    yield from ground(canvas)
+    yield from _drawn(axis, drawn, canvas)
+
+
+def _drawn(axis: Axis, drawn: Mark, canvas: Canvas) -> Iterator[str]:
     estimate = drawn.estimate
+    if estimate.has_interval:
+        ends = [(estimate.low, estimate.high, 2.5)]
+        ends += [(inner.low, inner.high, 5.0) for inner in estimate.narrower[:1]]
+        for low, high, width in ends:
+            start, end = (axis.at(low), 0.5), (axis.at(high), 0.5)
+            yield canvas.whisker(start, end, drawn.kind, width)
     name = f"{drawn.series}: {_in_words(drawn)}" if drawn.series else ""
-    whole = mark(axis.at(estimate.value), y, drawn.kind, name)
+    yield canvas.mark((axis.at(estimate.value), 0.5), drawn.kind, name)
+
+
+def _value(drawn: Mark) -> str:
+    estimate, written = drawn.estimate, drawn.words
+    value = written(estimate.value)
     if not estimate.has_interval:
-        return whole
-    ends = [(estimate.low, estimate.high, 2.0)]
-    ends += [(inner.low, inner.high, 5.0) for inner in estimate.narrower[:1]]
-    lines = (
-        whisker((axis.at(low), y), (axis.at(high), y), drawn.kind, width=width)
-        for low, high, width in ends
-    )
-    return "".join(lines) + whole
+        return value
+    return f"{value} ({written(estimate.low)} to {written(estimate.high)})"
 
 
 def _in_words(drawn: Mark) -> str:

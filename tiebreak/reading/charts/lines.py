@@ -1,26 +1,13 @@
 """Charts of a number that changes along a horizontal axis, with a target."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
-from tiebreak.reading.charts.svg import (
-    COLOURS,
-    NOTHING,
-    Kind,
-    Svg,
-    grid_line,
-    mark,
-    svg,
-    tag,
-    text,
-    x_grid,
-    y_grid,
-)
-
-Point = tuple[float, float]
+from tiebreak.reading.charts.chart import NOTHING, Chart, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.curves import field_chart
+from tiebreak.reading.charts.svg import Canvas, Kind, Point
 
 
 @dataclass(frozen=True)
@@ -40,7 +27,7 @@ def line_chart(
     y_label: str,
     target: float | None = None,
     from_zero: bool = True,
-) -> Svg:
+) -> Chart:
     """Draw lines with a mark at their ends, and the target as a horizontal line."""
     drawn = [line for line in lines if line.points]
     if not drawn:
@@ -49,29 +36,31 @@ def line_chart(
     _, right = padded([x for line in drawn for x, _ in line.points], include=include)
     heights = [y for line in drawn for _, y in line.points]
     _, top = padded([*heights, *([] if target is None else [target])], include=0.0)
-    x, y = Axis(0.0, right, LEFT, RIGHT), Axis(0.0, top, BOTTOM, TOP)
-    body = [x_grid(x, TOP, BOTTOM), y_grid(y, LEFT, RIGHT)]
-    body += [text((LEFT + RIGHT) / 2, BOTTOM + 46, x_label), text(LEFT, 12, y_label, "start")]
-    if target is not None:
-        at = y.at(target)
-        body.append(grid_line((LEFT, at), (RIGHT, at)).replace("grid", "reference"))
-        body.append(text(RIGHT, at - 5, f"target {in_digits(target)}", "end"))
-    body += [_drawn(line, x, y) for line in drawn]
-    return svg(WIDTH, HEIGHT, f"{finding}. {'; '.join(map(_in_words, drawn))}", body)
+    x, y = Axis(0.0, right), Axis(0.0, top)
 
+    def draw(canvas: Canvas) -> Iterator[str]:
+        yield x_grid(canvas, x)
+        yield from y_grid(canvas, y)
+        if target is not None:
+            at = 1 - y.at(target)
+            yield canvas.line((0, at), (1, at), "reference")
+            yield canvas.text((1, at), f"target {in_digits(target)}", "y-tick", dy=-5)
+        for line in drawn:
+            yield from _drawn(line, x, y, canvas)
 
-def _drawn(line: Line, x: Axis, y: Axis) -> str:
-    name = line.kind.partition("-")[0]
-    path = "L".join(f"{x.at(a):.1f} {y.at(b):.1f}" for a, b in line.points)
-    colour = COLOURS[name]
-    stroke = tag(
-        "path", d=f"M{path}", class_=f"{name}-line", fill="none", stroke=colour, stroke_width=2
+    words = "; ".join(map(_in_words, drawn))
+    legend = tuple((line.kind, line.name) for line in drawn)
+    below = x_axis(x, x_label)
+    return field_chart(
+        draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend
     )
-    marks = [
-        mark(x.at(a), y.at(b), line.kind, f"{line.name}: {a:,.0f}, {in_digits(b)}")
-        for a, b in (line.points[0], line.points[-1])
-    ]
-    return stroke + "".join(marks)
+
+
+def _drawn(line: Line, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
+    points = [(x.at(a), 1 - y.at(b)) for a, b in line.points]
+    yield canvas.path([points], f"{line.kind.removesuffix('-open')}-line", stroke_width=2)
+    for at, (a, b) in ((points[0], line.points[0]), (points[-1], line.points[-1])):
+        yield canvas.mark(at, line.kind, f"{line.name}: {a:,.0f}, {in_digits(b)}")
 
 
 def _in_words(line: Line) -> str:

@@ -1,23 +1,17 @@
 """Tables of shares, in which larger shares are darker."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from tiebreak.digits import percent
-from tiebreak.reading.charts.svg import (
-    COLOURS,
-    NOTHING,
-    Kind,
-    Svg,
-    name_text,
-    svg,
-    tag,
-    text,
-    width_of,
-)
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip
+from tiebreak.reading.charts.svg import Canvas, Kind, width_of
 
-CELL_WIDTH, CELL_HEIGHT, TOP, MARGIN = 72, 40, 72, 20
 # Text on the darkest cell is still easy to read.
 DARKEST = 0.45
+# The width of all columns on a narrow page, and how many of them have room for their numbers there
+# and on a wide one.
+NARROW, FEW, MANY = 250, 6, 9
 
 
 def matrix_chart(
@@ -28,50 +22,49 @@ def matrix_chart(
     labels: tuple[str, str],
     columns: Sequence[str] | None = None,
     kind: Kind = "human",
-) -> Svg:
+) -> Chart:
     """Draw a row per name, and a column per name unless there are other columns.
 
-    ``labels`` name the rows and the columns. A row without known shares is left empty.
+    ``labels`` name the rows and the columns. A row without known shares is left empty. Columns whose
+    names do not fit above them have numbers.
     """
     columns = names if columns is None else columns
-    known = [share for row in shares for share in row if share is not None]
-    if not known:
+    if all(share is None for row in shares for share in row):
         return NOTHING
-    left = 16 + max(map(width_of, names))
-    cell = max(CELL_WIDTH, *(16 + width_of(name) for name in columns))
-    body = [
-        text(2, 16, f"rows: {labels[0]}", "start"),
-        text(2, 34, f"columns: {labels[1]}", "start"),
+    room = NARROW / len(columns) - 6
+    heads, numbered = list(columns), ""
+    if any(width_of(name) > room for name in columns):
+        heads = [str(n) for n in range(1, len(columns) + 1)]
+        pairs = zip(heads, columns, strict=True)
+        numbered = ": " + ", ".join(f"{head} {name}" for head, name in pairs)
+    strips = [
+        Strip(words=f"rows: {labels[0]}", css="start"),
+        Strip(words=f"columns: {labels[1]}{numbered}", css="start"),
+        Strip(draw=partial(_heads, heads), size="ticks"),
     ]
-    for column, name in enumerate(columns):
-        body.append(name_text(left + cell * (column + 0.5), TOP - 14, name, "middle"))
-    for row, name in enumerate(names):
-        top = TOP + CELL_HEIGHT * row
-        body.append(name_text(left - 8, top + CELL_HEIGHT / 2 + 4, name))
-        for column, share in enumerate(shares[row]):
-            body.append(_cell(left + cell * column, top, cell, share, kind))
-    height = TOP + CELL_HEIGHT * len(names) + MARGIN
+    for name, row in zip(names, shares, strict=True):
+        strips.append(Strip(name, partial(_cells, row, kind), size="cell"))
     words = "; ".join(
         _row_in_words(columns, name, row) for name, row in zip(names, shares, strict=True)
     )
-    width = max(left + cell * len(columns), max(map(width_of, labels)) + 60) + MARGIN
-    return svg(width, height, f"{finding}. {labels[0]}, {labels[1]}: {words}", body)
+    return Chart(finding, f"{labels[0]}, {labels[1]}: {words}", tuple(strips))
 
 
-def _cell(left: float, top: float, width: float, share: float | None, kind: Kind) -> str:
-    name = kind.partition("-")[0]
-    rect = tag(
-        "rect",
-        x=left,
-        y=top,
-        width=width - 2,
-        height=CELL_HEIGHT - 2,
-        class_=name,
-        fill=COLOURS[name],
-        fill_opacity=0.04 + (DARKEST - 0.04) * (share or 0.0),
-    )
-    words = "–" if share is None else percent(share)
-    return rect + text(left + width / 2, top + CELL_HEIGHT / 2 + 4, words, css_class="name")
+def _heads(heads: Sequence[str], canvas: Canvas) -> Iterator[str]:
+    for n, head in enumerate(heads):
+        yield canvas.text(((n + 0.5) / len(heads), 0.5), head, dy=5)
+
+
+def _cells(row: Sequence[float | None], kind: Kind, canvas: Canvas) -> Iterator[str]:
+    name, width = kind.removesuffix("-open"), 1 / len(row)
+    for n, share in enumerate(row):
+        opacity = 0.04 + (DARKEST - 0.04) * (share or 0.0)
+        words = "–" if share is None else percent(share)
+        ends = ((n + 0.02) * width, 0.03), ((n + 0.98) * width, 0.97)
+        yield canvas.bar(*ends, name, words, fill_opacity=opacity)
+        if len(row) <= MANY:
+            hidden = {"data_n": 1} if len(row) > FEW else {}
+            yield canvas.text(((n + 0.5) * width, 0.5), words, "cell", dy=5, **hidden)
 
 
 def _row_in_words(columns: Sequence[str], name: str, row: Sequence[float | None]) -> str:

@@ -3,126 +3,81 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tiebreak.digits import percent
 from tiebreak.reading.charts.axes import Axis
-from tiebreak.reading.charts.svg import COLOURS, NOTHING, Kind, Svg, svg, tag, text, y_grid
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid
+from tiebreak.reading.charts.svg import Canvas, Kind
 from tiebreak.report.model import PerceptionBin
 
-LEFT, RIGHT, BAND, BARS, HEADING = 48, 20, 190, 110, 24
-FEW_LABELS = 3
+SHARES = Axis(0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Band:
-    """The bins of one group of items; without a name they need no heading."""
+    """The bins of one group of items, with the names of their labels."""
 
     name: str
     bins: Sequence[PerceptionBin]
-
-
-@dataclass(frozen=True)
-class _Widths:
-    """How wide the bars are, which depends on how many labels there are."""
-
-    labels: int
-
-    @property
-    def bar(self) -> int:
-        return 20 if self.labels <= FEW_LABELS else 11
-
-    @property
-    def step(self) -> int:
-        return 2 * self.bar + (16 if self.labels <= FEW_LABELS else 8)
-
-    @property
-    def group(self) -> int:
-        return max(self.labels * self.step, 150) + 24
+    names: Mapping[str, str]
 
 
 def perception_chart(
     bands: Sequence[Band],
     labels: Sequence[str],
     *,
-    names: Mapping[str, str],
     machine: str | None,
     central: str,
-) -> Svg:
+) -> Chart:
     """Draw the labels of annotators and of one machine for each central label of annotators.
 
     ``central`` says which label of annotators divides the units: the majority or the median.
     """
     if not any(band.bins for band in bands):
         return NOTHING
-    widths = _Widths(len(labels))
-    groups = max(len(band.bins) for band in bands)
-    width = max(600, LEFT + groups * widths.group + RIGHT)
-    body, top = [], 0.0
+    strips: list[Strip] = []
     for band in bands:
-        if band.name:
-            top += HEADING
-            body.append(text(2, top - 6, band.name, "start", "group"))
-        y = Axis(0.0, 1.0, top + 30 + BARS, top + 30)
-        body.append(y_grid(y, LEFT, width - RIGHT))
-        for index, row in enumerate(band.bins):
-            left = LEFT + 12 + index * widths.group
+        prefix = f"{band.name}, {central}" if band.name else central.capitalize()
+        for row in band.bins:
             title = (
-                f"{central.capitalize()}: {names.get(row.label, row.label)} · {percent(row.share)}"
+                f"{prefix}: {band.names.get(row.label, row.label)} · {percent(row.share)} of items"
             )
-            body.append(text(left + (widths.group - 24) / 2, top + 18, title))
-            body += _group(row, labels, names, machine, _Place(left, y, widths))
-        top += BAND
-    return svg(width, top, _in_words(bands, names, machine, central), body)
-
-
-@dataclass(frozen=True)
-class _Place:
-    left: float
-    y: Axis
-    widths: _Widths
-
-
-def _group(
-    row: PerceptionBin,
-    labels: Sequence[str],
-    names: Mapping[str, str],
-    machine: str | None,
-    place: _Place,
-) -> Iterator[str]:
-    bar = place.widths.bar
-    for position, label in enumerate(labels):
-        x = place.left + position * place.widths.step + (0 if machine else bar / 2 + 1)
-        yield _bar(x, bar, place.y, row.humans[label], "human")
-        if machine is not None:
-            yield _bar(x + bar + 2, bar, place.y, row.machines[machine][label], "machine")
-        middle = x + (bar + 1 if machine else bar / 2)
-        yield text(middle, place.y.start + 16, names.get(label, label))
-
-
-def _bar(x: float, width: int, y: Axis, share: float, kind: Kind) -> str:
-    top = y.at(0.0 if math.isnan(share) else share)
-    return tag(
-        "rect",
-        tag("title", "no ratings" if math.isnan(share) else percent(share)),
-        x=x,
-        y=top,
-        width=width,
-        height=y.start - top,
-        rx=4 if kind == "human" else 0,
-        class_=kind,
-        fill=COLOURS[kind],
+            strips.append(Strip(title, css="group"))
+            strips += [_strip(row, label, band.names, machine) for label in labels]
+    raters: tuple[tuple[Kind, str], ...] = (("human", "annotators"),)
+    if machine is not None:
+        raters = (*raters, ("machine", machine))
+    finding = (
+        f"Labels of {' and '.join(name for _, name in raters)} by {central} label of annotators"
     )
+    strips += x_axis(SHARES, "share of ratings")
+    return Chart(finding, _in_words(bands), tuple(strips), raters if machine else ())
 
 
-def _in_words(
-    bands: Sequence[Band], names: Mapping[str, str], machine: str | None, central: str
-) -> str:
-    raters = f"annotators and {machine}" if machine else "annotators"
+def _strip(row: PerceptionBin, label: str, names: Mapping[str, str], machine: str | None) -> Strip:
+    shares: list[tuple[Kind, float]] = [("human", row.humans[label])]
+    if machine is not None:
+        shares.append(("machine", row.machines[machine][label]))
+    value = " · ".join("–" if math.isnan(share) else percent(share) for _, share in shares)
+    return Strip(names.get(label, label), partial(_bars, shares), value)
+
+
+def _bars(shares: Sequence[tuple[Kind, float]], canvas: Canvas) -> Iterator[str]:
+    yield x_grid(canvas, SHARES)
+    height = 0.8 / len(shares)
+    for n, (kind, share) in enumerate(shares):
+        title = "no ratings" if math.isnan(share) else percent(share)
+        top, end = 0.1 + n * height, 0.0 if math.isnan(share) else share
+        yield canvas.bar((0, top), (end, top + height), kind, title)
+
+
+def _in_words(bands: Sequence[Band]) -> str:
     parts = []
     for band in bands:
         shares = "; ".join(
-            f"{names.get(row.label, row.label)} in {percent(row.share)} of items"
+            f"{band.names.get(row.label, row.label)} in {percent(row.share)} of items"
             for row in band.bins
         )
         parts.append(f"{band.name}: {shares}" if band.name else shares)
-    return f"Labels of {raters} by {central} label of annotators. {'. '.join(parts)}"
+    return ". ".join(parts)

@@ -2,28 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.svg import (
-    COLOURS,
-    LINE,
-    NOTHING,
-    Kind,
-    Svg,
-    grid_line,
-    line,
-    mark,
-    name_text,
-    svg,
-    tag,
-    text,
-    x_grid,
-    y_grid,
-)
-
-LEFT, RIGHT, WIDTH, TOP = 12, 408, 420, 6
-HEADING, NAME, TALLEST = 28, 22, 32
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid
+from tiebreak.reading.charts.curves import scatter_chart
+from tiebreak.reading.charts.svg import Canvas, Kind
 
 
 @dataclass(frozen=True)
@@ -38,12 +23,8 @@ class Ridge:
     bins: tuple[tuple[float, float, float], ...] = ()
     mean: float = 0.0
 
-    @property
-    def height(self) -> int:
-        return NAME + TALLEST if self.bins else HEADING
 
-
-def ridges_chart(ridges: Sequence[Ridge], *, finding: str, label: str, reference: float) -> Svg:
+def ridges_chart(ridges: Sequence[Ridge], *, finding: str, label: str, reference: float) -> Chart:
     """Draw a histogram per name below each other on one axis; heights are shares on one scale.
 
     ``reference`` is the value to compare with, drawn as a line.
@@ -52,80 +33,54 @@ def ridges_chart(ridges: Sequence[Ridge], *, finding: str, label: str, reference
     if not drawn:
         return NOTHING
     ends = [end for ridge in drawn for low, high, _ in ridge.bins for end in (low, high)]
-    axis = Axis(*padded(ends, include=reference), LEFT, RIGHT)
-    bottom = TOP + sum(ridge.height for ridge in ridges)
-    body = [
-        x_grid(axis, TOP, bottom),
-        text((LEFT + RIGHT) / 2, bottom + 38, label),
-        *_ridges(ridges, axis, reference, max(s for ridge in drawn for *_, s in ridge.bins)),
-    ]
+    axis = Axis(*padded(ends, include=reference))
+    highest = max(share for ridge in drawn for *_, share in ridge.bins)
     words = "; ".join(
         f"{ridge.name}: mean {in_digits(ridge.mean)}, from {in_digits(ridge.bins[0][0])} to"
         f" {in_digits(ridge.bins[-1][1])}"
         for ridge in drawn
     )
-    return svg(WIDTH, bottom + 48, f"{finding}. {words}", body)
+    strips = [
+        Strip(
+            ridge.name,
+            partial(_bins, ridge, axis, reference, highest),
+            f"mean {in_digits(ridge.mean)}",
+            size="ridge",
+        )
+        if ridge.bins
+        else Strip(ridge.name, css="group")
+        for ridge in ridges
+    ]
+    return Chart(finding, words, (*strips, *x_axis(axis, label)))
 
 
-def _ridges(ridges: Sequence[Ridge], axis: Axis, reference: float, highest: float) -> Iterator[str]:
-    base, at = float(TOP), axis.at(reference)
-    for ridge in ridges:
-        base += ridge.height
-        if not ridge.bins:
-            yield text(LEFT, base - 4, ridge.name, "start", "group")
-            continue
-        yield name_text(LEFT, base - TALLEST - 4, ridge.name, "start")
-        yield line((at, base - TALLEST), (at, base), "reference", LINE)
-        for low, high, share in ridge.bins:
-            yield _bar(axis.at(low), axis.at(high), base, TALLEST * share / highest, percent(share))
-        yield mark(axis.at(ridge.mean), base, ridge.kind, f"mean {in_digits(ridge.mean)}")
+def _bins(
+    ridge: Ridge, axis: Axis, reference: float, highest: float, canvas: Canvas
+) -> Iterator[str]:
+    yield x_grid(canvas, axis)
+    at, base = axis.at(reference), 0.85
+    yield canvas.line((at, 0), (at, 1), "reference")
+    for low, high, share in ridge.bins:
+        top = base * (1 - share / highest)
+        ends = (axis.at(low), top), (axis.at(high), base)
+        yield canvas.bar(*ends, ridge.kind, percent(share), fill_opacity=0.45)
+    mean = f"mean {in_digits(ridge.mean)}"
+    yield canvas.mark((axis.at(ridge.mean), base), ridge.kind, mean)
 
 
-def _bar(left: float, right: float, base: float, height: float, title: str) -> str:
-    return tag(
-        "rect",
-        tag("title", title),
-        x=left,
-        y=base - height,
-        width=max(right - left - 0.5, 0.5),
-        height=height,
-        class_="human",
-        fill=COLOURS["human"],
-        fill_opacity=0.45,
-    )
-
-
-def scenarios_chart(cross: list[float], best_self: list[float]) -> Svg:
+def scenarios_chart(cross: list[float], best_self: list[float]) -> Chart:
     """Draw instances by cross-alignment (x) and the higher of the two self-alignments (y).
 
     The four corners are the four scenarios of Ghosh et al. 2024, figure 2. Above the diagonal, the
     systems can be told apart.
     """
-    if not cross:
-        return NOTHING
-    x, y = Axis(0.0, 1.0, 50, 350), Axis(0.0, 1.0, 320, 20)
-    body = [
-        x_grid(x, y.end, y.start),
-        y_grid(y, x.start, x.end),
-        grid_line((x.start, y.start), (x.end, y.end)).replace("grid", "reference"),
-    ]
-    for c, s in zip(cross, best_self, strict=True):
-        body.append(
-            tag(
-                "circle",
-                cx=x.at(c),
-                cy=y.at(s),
-                r=3.5,
-                class_="human",
-                fill=COLOURS["human"],
-                fill_opacity=0.45,
-            )
-        )
-    body.append(text(200, 356, "similarity between the two systems"))
-    body.append(text(52, 12, "similarity within the more consistent system", "start"))
-    above = sum(s > c for c, s in zip(cross, best_self, strict=True))
-    description = (
-        f"Self-alignment against cross-alignment of {len(cross)} instances, {above} of them above"
-        " the diagonal"
+    points = list(zip(cross, best_self, strict=True))
+    above = sum(s > c for c, s in points)
+    return scatter_chart(
+        [(c, s, "human", "") for c, s in points],
+        finding=f"Self-alignment against cross-alignment of {len(cross)} instances",
+        words=f"{above} of them above the diagonal",
+        x_label="similarity between the two systems",
+        y_label="similarity within the more consistent system",
+        with_diagonal=True,
     )
-    return svg(400, 364, description, body)

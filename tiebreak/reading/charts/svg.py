@@ -1,21 +1,32 @@
-"""Elements of SVG charts. Attributes set colours for print, classes the page's light and dark ones.
+"""Elements of charts, drawn at shares of a plot: in percent on a page, in pixels in a file.
 
-Every chart has a text alternative, and annotators and machines differ in shape as well as colour.
+On a page, classes set the light and dark colours of the page; in a file, attributes set those for
+white paper. Raters differ in shape as well as colour: people are round, machines angular.
 """
 
-from collections.abc import Iterable
-from typing import Any, Literal
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
-from tiebreak.reading.charts.axes import Axis
-
 Point = tuple[float, float]
-Kind = Literal["human", "human-open", "machine", "machine-open"]
+# "human" or "machine"; "-2" to "-5" for further machines; "-open" for the second of two measures.
+Kind = str
 
-COLOURS = {"human": "#1f5f5b", "machine": "#b8721f"}
-LINE, SOFT, PAPER = "#dfdbd2", "#67635b", "#ffffff"
-FONT = "system-ui, sans-serif"
+INK, LINE, PAPER = "#000000", "#c9c4b9", "#ffffff"
+COLOURS = {"human": "#1f5f5b", "machine": "#b8721f", "machine-2": "#6d4310"}
+SHADES = {"machine-3": "machine", "machine-4": "machine-2", "machine-5": "machine"}
+SHAPES = {
+    "machine": "M-4.5-4.5h9v9h-9Z",
+    "machine-2": "M0-6 6 5H-6Z",
+    "machine-3": "M0-6.5 6.5 0 0 6.5-6.5 0Z",
+    "machine-4": "M-2-6h4v4h4v4H2v4h-4V2h-4v-4h4Z",
+    "machine-5": "M0 6 6-5H-6Z",
+}
+MAX_MARKS = len(SHAPES) + 1
+FONT, LETTER = "system-ui, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif", 14
 MAX_NAME = 48
 WIDE, NARROW = frozenset("mwMW@%—−…"), frozenset("fijlrtI.,:;'|!()[]/-· ")
 
@@ -29,37 +40,32 @@ class Svg(str):
         return self
 
 
-NOTHING = Svg()
+def kinds_of(machines: Iterable[str]) -> dict[str, Kind]:
+    """Return a mark for each machine rater; where they are too many to differ, all have one."""
+    names = sorted(set(machines))
+    if len(names) > len(SHAPES):
+        return dict.fromkeys(names, "machine")
+    return dict(zip(names, SHAPES, strict=False))
+
+
+def open_kind(kind: Kind) -> Kind:
+    return f"{kind}-open"
 
 
 def tag(name: str, content: str = "", **attributes: Any) -> str:
     markup = ""
     for key, value in attributes.items():
-        is_float = isinstance(value, float)
-        text = f"{value:.2f}".rstrip("0").rstrip(".") if is_float else str(value)
+        text = _number(value) if isinstance(value, float) else str(value)
         markup += f" {key.rstrip('_').replace('_', '-')}={quoteattr(text)}"
-    return f"<{name}{markup}>{content}</{name}>"
+    return f"<{name}{markup}>{content}</{name}>" if content else f"<{name}{markup}/>"
 
 
-def text(x: float, y: float, words: str, anchor: str = "middle", css_class: str = "tick") -> str:
-    return tag(
-        "text",
-        escape(words),
-        x=x,
-        y=y,
-        text_anchor=anchor,
-        class_=css_class,
-        fill=SOFT,
-        font_size=12,
-        font_family=FONT,
-    )
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def name_text(x: float, y: float, name: str, anchor: str = "end", css_class: str = "name") -> str:
-    """Return a name that a study chose, shortened in its middle, with the full name as a title."""
-    short = shortened(name)
-    words = text(x, y, short, anchor, css_class)
-    return words if short == name else tag("g", tag("title", escape(name)) + words)
+def titled(title: str) -> str:
+    return tag("title", escape(title)) if title else ""
 
 
 def shortened(name: str) -> str:
@@ -68,9 +74,9 @@ def shortened(name: str) -> str:
     return f"{name[: MAX_NAME - 13]}…{name[-12:]}"
 
 
-def width_of(name: str) -> float:
-    """Return how wide a name is in a chart, in the widest of the fonts that systems use."""
-    return sum(map(_width, shortened(name)))
+def width_of(words: str, size: float = LETTER) -> float:
+    """Return how wide a text is at most, in the widest of the fonts that systems use."""
+    return sum(map(_width, words)) * size / 12
 
 
 def _width(character: str) -> float:
@@ -81,73 +87,189 @@ def _width(character: str) -> float:
     return 9.2 if character.isupper() else 7.7
 
 
-def line(start: Point, end: Point, css_class: str, colour: str, *, width: float = 1) -> str:
-    (x1, y1), (x2, y2) = start, end
-    return tag(
-        "line", x1=x1, y1=y1, x2=x2, y2=y2, class_=css_class, stroke=colour, stroke_width=width
-    )
+def wrapped(words: str, width: float, size: float = LETTER) -> list[str]:
+    """Return lines of at most a width, broken after spaces, hyphens and slashes, or anywhere."""
+    lines = [""]
+    for part in re.findall(r"[^\s/-]*[\s/-]?", words):
+        if lines[-1] and width_of(f"{lines[-1]}{part}".rstrip(), size) > width:
+            lines.append("")
+        for letter in part:
+            if lines[-1] and width_of(f"{lines[-1]}{letter}".rstrip(), size) > width:
+                lines.append("")
+            lines[-1] += letter
+    return [line.strip() for line in lines]
 
 
-def grid_line(start: Point, end: Point) -> str:
-    return line(start, end, "grid", LINE)
+class Canvas:
+    """A plot on which positions are shares: x from left to right, y from top to bottom."""
+
+    def x(self, share: float) -> str:
+        raise NotImplementedError
+
+    def y(self, share: float) -> str:
+        raise NotImplementedError
+
+    def size(self, width: float, height: float) -> str:
+        """Return a share of the width or of the height, of which the other is 0."""
+        raise NotImplementedError
+
+    def paint(self, name: str) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def is_narrower_than(self, width: float) -> bool:
+        """Return whether the plot is known to have less than a width in pixels."""
+        return False
+
+    def pinned(self, at: Point, body: str) -> str:
+        """Return what is drawn in pixels around a position."""
+        raise NotImplementedError
+
+    def path(self, lines: Iterable[Sequence[Point]], name: str, **attributes: Any) -> str:
+        """Return lines through positions, as one element."""
+        raise NotImplementedError
+
+    def line(self, start: Point, end: Point, name: str, **attributes: Any) -> str:
+        (x1, y1), (x2, y2) = start, end
+        ends = {"x1": self.x(x1), "y1": self.y(y1), "x2": self.x(x2), "y2": self.y(y2)}
+        return tag("line", **ends, **self.paint(name), **attributes)
+
+    def text(self, at: Point, words: str, name: str = "tick", **attributes: Any) -> str:
+        x, y = self.x(at[0]), self.y(at[1])
+        return tag("text", escape(words), x=x, y=y, **self.paint(name), **attributes)
+
+    def bar(self, start: Point, end: Point, kind: Kind, title: str = "", **attributes: Any) -> str:
+        """Return a filled rectangle between its upper left and its lower right corner."""
+        (left, top), (right, bottom) = start, end
+        place = {"x": self.x(left), "y": self.y(top)}
+        size = {"width": self.size(right - left, 0), "height": self.size(0, bottom - top)}
+        return tag("rect", titled(title), **place, **size, **self.paint(kind), **attributes)
+
+    def mark(self, at: Point, kind: Kind, title: str = "") -> str:
+        return self.pinned(at, mark(kind, self.paint(kind), title))
+
+    def whisker(self, start: Point, end: Point, kind: Kind, width: float = 2.5) -> str:
+        return self.line(start, end, f"{kind.removesuffix('-open')}-line", stroke_width=width)
 
 
-def whisker(start: Point, end: Point, kind: Kind, *, width: float = 2) -> str:
-    name = kind.partition("-")[0]
-    return line(start, end, f"{name}-line", COLOURS[name], width=width)
+def mark(kind: Kind, paint: dict[str, Any], title: str = "") -> str:
+    """Return a circle for annotators or the shape of a machine, around the origin."""
+    shape = kind.removesuffix("-open")
+    if shape == "human":
+        return tag("circle", titled(title), r=5, **paint)
+    return tag("path", titled(title), d=SHAPES[shape], **paint)
 
 
-def mark(x: float, y: float, kind: Kind, title: str = "") -> str:
-    """Return a circle for annotators or a square for machines, hollow for the second of two."""
-    name, _, variant = kind.partition("-")
-    colour = COLOURS[name]
-    style: dict[str, str | int] = {"class_": name, "fill": colour}
-    if variant:
-        style = {"class_": kind, "fill": PAPER, "stroke": colour, "stroke_width": 2}
-    inner = tag("title", escape(title)) if title else ""
-    if name == "human":
-        return tag("circle", inner, cx=x, cy=y, r=4.5, **style)
-    return tag("rect", inner, x=x - 4, y=y - 4, width=8, height=8, **style)
+class Fluid(Canvas):
+    """A plot of any width and height, which a style sheet paints."""
+
+    def x(self, share: float) -> str:
+        return f"{_number(100 * share)}%"
+
+    y = x
+
+    def size(self, width: float, height: float) -> str:
+        return self.x(width + height)
+
+    def paint(self, name: str) -> dict[str, Any]:
+        return {"class_": name}
+
+    def pinned(self, at: Point, body: str) -> str:
+        return f'<svg x="{self.x(at[0])}" y="{self.y(at[1])}">{body}</svg>'
+
+    def path(self, lines: Iterable[Sequence[Point]], name: str, **attributes: Any) -> str:
+        d = _path(lines, lambda at: (100 * at[0], 100 * at[1]))
+        drawn = tag("path", d=d, **self.paint(name), **attributes)
+        return f'<svg viewBox="0 0 100 100" preserveAspectRatio="none">{drawn}</svg>'
 
 
-def x_grid(axis: Axis, top: float, bottom: float) -> str:
-    """Draw an axis from left to right: a line and a number at each tick."""
-    return "".join(
-        grid_line((axis.at(tick), top), (axis.at(tick), bottom))
-        + text(axis.at(tick), bottom + 18, axis.tick_name(tick))
-        for tick in axis.ticks()
-    )
+@dataclass(frozen=True)
+class Fixed(Canvas):
+    """A plot at a place of a file, which attributes paint."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def x(self, share: float) -> str:
+        return _number(self._placed((share, 0))[0])
+
+    def y(self, share: float) -> str:
+        return _number(self._placed((0, share))[1])
+
+    def _placed(self, at: Point) -> Point:
+        return self.left + at[0] * self.width, self.top + at[1] * self.height
+
+    def size(self, width: float, height: float) -> str:
+        return _number(width * self.width + height * self.height)
+
+    def is_narrower_than(self, width: float) -> bool:
+        return self.width < width
+
+    def paint(self, name: str) -> dict[str, Any]:
+        return paint(name)
+
+    def pinned(self, at: Point, body: str) -> str:
+        return f'<g transform="translate({self.x(at[0])} {self.y(at[1])})">{body}</g>'
+
+    def path(self, lines: Iterable[Sequence[Point]], name: str, **attributes: Any) -> str:
+        return tag("path", d=_path(lines, self._placed), **self.paint(name), **attributes)
 
 
-def y_grid(axis: Axis, left: float, right: float) -> str:
-    """Draw an axis from bottom to top: a line and a number at each tick."""
-    return "".join(
-        grid_line((left, axis.at(tick)), (right, axis.at(tick)))
-        + text(left - 8, axis.at(tick) + 4, axis.tick_name(tick), "end")
-        for tick in axis.ticks()
-    )
+def _path(lines: Iterable[Sequence[Point]], place: Callable[[Point], Point]) -> str:
+    return "".join("M" + "L".join(_pair(*place(at)) for at in line) for line in lines)
 
 
-def with_description(chart: Svg, description: str) -> Svg:
-    """Return a chart of `svg` with another text alternative."""
-    head, _, body = chart.partition("</title>")
-    start = head[: head.index(" aria-label=")]
-    label, title = quoteattr(description), tag("title", escape(description))
-    return Svg(f"{start} aria-label={label}>{title}{body}")
+def _pair(x: float, y: float) -> str:
+    return f"{_number(x)} {_number(y)}"
+
+
+TEXTS: dict[str, dict[str, Any]] = {
+    "tick": {"text_anchor": "middle"},
+    "y-tick": {"text_anchor": "end"},
+    "axis": {"text_anchor": "middle"},
+    "value": {"text_anchor": "end"},
+    "start": {},
+    "name": {},
+    "cell": {"text_anchor": "middle"},
+    "undefined": {"font_style": "italic"},
+    "group": {"font_weight": 600},
+    "title": {"font_weight": 600, "font_size": 16},
+}
+LINES: dict[str, dict[str, Any]] = {
+    "grid": {"stroke": LINE, "fill": "none"},
+    "reference": {"stroke": INK, "stroke_dasharray": "3 3", "fill": "none"},
+}
+
+
+def paint(name: str) -> dict[str, Any]:
+    """Return the attributes of what is drawn in a file, and its class."""
+    if name in TEXTS:
+        return {"class_": name, "fill": INK, **TEXTS[name]}
+    if name in LINES:
+        return {"class_": name, **LINES[name]}
+    kind = name.removesuffix("-line").removesuffix("-open")
+    colour = COLOURS[SHADES.get(kind, kind)]
+    if name.endswith("-line"):
+        return {"class_": name, "stroke": colour, "fill": "none"}
+    if name.endswith("-open"):
+        return {"class_": name, "fill": PAPER, "stroke": colour, "stroke_width": 2}
+    return {"class_": name, "fill": colour}
 
 
 def svg(
     width: float, height: float, description: str, body: Iterable[str], css_class: str = "chart"
 ) -> Svg:
-    title = tag("title", escape(description))
     return Svg(  # `tag` and `escape` escaped every text in it
         tag(
             "svg",
-            title + "".join(body),
+            titled(description) + "".join(body),
             xmlns="http://www.w3.org/2000/svg",
             viewBox=f"0 0 {width:g} {height:g}",
             width=f"{width:g}",
             height=f"{height:g}",
+            font_family=FONT,
+            font_size=LETTER,
             role="img",
             class_=css_class,
             aria_label=description,

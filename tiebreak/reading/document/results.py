@@ -1,7 +1,9 @@
 """The results of a stored report as sections of a document. Nothing is computed anew here."""
 
 from collections.abc import Callable, Iterator, Mapping
+from math import isnan
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Figure, Paragraph
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.document.machine_strata import machine_strata
@@ -33,7 +35,6 @@ from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 
 # Shapes differ, because reports are also printed without colours.
-MARKS = {"human": "●", "human-open": "○", "machine": "■", "machine-open": "□"}
 COUNTS_CAPTION = "How often the first or the second system of each pair was preferred"
 
 
@@ -173,6 +174,22 @@ def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
             yield estimate_table(title, scored)
         if scored is systems.win_rate and systems.pairs:
             yield estimate_table("Win rate of the first system of each pair", systems.pairs)
+    if systems.differences:
+        differences = {name: one.difference for name, one in systems.differences.items()}
+        yield estimate_table(
+            "Win rate of the first system of each pair minus the second's", differences
+        )
+        rows = tuple(
+            (name, *("undefined" if isnan(m) else in_digits(m) for m in margins))
+            for name, one in systems.differences.items()
+            for margins in [
+                (one.equivalent_within, one.first_not_worse_by, one.second_not_worse_by)
+            ]
+        )
+        columns = ("Pair", "Equally good within", "First not worse by", "Second not worse by")
+        yield DataTable(
+            "Smallest margins of equivalence and non-inferiority by these intervals", columns, rows
+        )
     yield from _known_order_table(systems.known_order)
 
 
@@ -225,8 +242,6 @@ def _strata(about: CriterionSection) -> Iterator[Block]:
 
 
 def captioned_figures(about: CriterionSection) -> Iterator[Figure]:
-    """Yield the figures, each with its finding and its marks as the caption."""
+    """Yield the figures, each with its finding as the caption."""
     for figure in figures_of(about):
-        marks = ", ".join(f"{MARKS[kind]} {name}" for kind, name in figure.legend)
-        caption = f"{figure.finding}. {marks}." if marks else f"{figure.finding}."
-        yield Figure(figure.name, caption, figure.chart)
+        yield Figure(figure.name, f"{figure.finding}.", figure.chart.file())

@@ -122,6 +122,30 @@ def _self_consistency(about: CriterionSection) -> Iterator[Block]:
         yield estimate_table(part_title("self_consistency"), share)
 
 
+@tables("rater_variance")
+def _rater_variance(about: CriterionSection) -> Iterator[Block]:
+    if (found := about.rater_variance) is not None:
+        numbers = {
+            "Variance of annotators' own win rates of a system": found.variance,
+            "Annotators": Estimate(found.raters, n=found.variance.n),
+            "Annotators with equal loads that would say as much": Estimate(
+                found.effective_raters, n=found.variance.n
+            ),
+        }
+        yield estimate_table(part_title("rater_variance"), numbers)
+
+
+@tables("noise_ceiling")
+def _noise_ceiling(about: CriterionSection) -> Iterator[Block]:
+    for name, found in (about.noise_ceiling or {}).items():
+        numbers = {
+            f"{name} and one annotator": found.agreement,
+            "Two annotators": found.annotators,
+            "The best possible machine and one annotator, at most": found.ceiling,
+        }
+        yield estimate_table(f"How often labels are equal: {name}", numbers)
+
+
 @tables("planning")
 def _planning(about: CriterionSection) -> Iterator[Block]:
     planning = about.planning or {}

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tiebreak.digits import duration, in_digits, p_in_digits, percent, small_in_digits
+from tiebreak.reading.charts.chart import NOTHING, Chart
 from tiebreak.reading.charts.intervals import IntervalRow
-from tiebreak.reading.charts.svg import NOTHING, Kind, Svg
+from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.messages import READING_IF_DRAWN, THICK
 from tiebreak.stats import Estimate
 
@@ -40,16 +41,20 @@ class Figure:
     name: str
     finding: str
     sentence: str
-    chart: Svg
+    chart: Chart
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     reading: str
-    legend: tuple[tuple[Kind, str], ...] = ()
     title: str = ""
     query: str = ""
     is_of_ratings: bool = True
     machine: str = ""
     counts: tuple[str, ...] = ()
+
+    @property
+    def legend(self) -> tuple[tuple[Kind, str], ...]:
+        """The marks of the chart with their names."""
+        return self.chart.legend
 
     @property
     def headings(self) -> list[str]:
@@ -107,12 +112,6 @@ def table_of(
     """Return the columns and rows of what a chart of intervals draws; ``of`` names its rows."""
     named = (((row.name, mark.series), mark.estimate) for row in rows for mark in row.marks)
     return (of, "series", *ESTIMATE_COLUMNS), estimate_rows(named)
-
-
-def legend_of(rows: Iterable[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
-    """Return each series that is drawn, once; a single one needs no legend."""
-    series = dict.fromkeys((mark.kind, mark.series) for row in rows for mark in row.drawn)
-    return tuple(series) if len(series) > 1 else ()
 
 
 def about_thick_lines(estimates: Iterable[Estimate]) -> str:

@@ -17,8 +17,7 @@ CONTENT_TYPES = {
     "csv": "text/csv; charset=utf-8",
 }
 PIXELS_PER_INCH = 300
-# A white ground, because the chart's colours in files are those for light paper.
-PAGE = '#set page(width: auto, height: auto, margin: 8pt)\n#image("figure.svg", format: "svg")\n'
+PAGE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg", format: "svg")\n'
 
 
 def figure_file(figure: Figure, kind: str) -> bytes:
@@ -26,7 +25,7 @@ def figure_file(figure: Figure, kind: str) -> bytes:
     if kind == "csv":
         return _csv(figure)
     if kind == "svg":
-        return figure.chart.encode()
+        return figure.chart.file(figure.finding).encode()
     return _typeset(figure, "pdf" if kind == "pdf" else "png")
 
 
@@ -45,7 +44,9 @@ def _csv(figure: Figure) -> bytes:
 def _typeset(figure: Figure, kind: Literal["pdf", "png"]) -> bytes:
     typst = optional.load(optional.TYPESETTER)
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-        (Path(folder) / "figure.svg").write_text(figure.chart, encoding="utf-8")
+        (Path(folder) / "figure.svg").write_text(
+            figure.chart.file(figure.finding), encoding="utf-8"
+        )
         page = Path(folder) / "figure.typ"
         page.write_text(PAGE, encoding="utf-8")
         ppi = float(PIXELS_PER_INCH) if kind == "png" else None

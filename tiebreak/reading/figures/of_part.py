@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from tiebreak.reading.charts.svg import with_description
 from tiebreak.reading.figures.figure import Figure
 
 
@@ -17,7 +16,7 @@ def of_part(figure: Figure, part: str) -> Figure:
         figure,
         finding=title,
         sentence=_reasons(figure) if figure.title else figure.sentence,
-        chart=with_description(figure.chart, title),
+        chart=replace(figure.chart, finding=title),
     )
 
 

@@ -115,6 +115,19 @@ class DebiasingSection(PositionDebiasing):
     prior_shift: CountOrNaN
 
 
+@dataclass(frozen=True)
+class NoiseCeiling:
+    """How often labels equal one annotator's, on the items that a machine and two annotators rated."""
+
+    agreement: Estimate
+    """How often the machine's label equals that of one annotator at random, in which an answer
+    that could not be parsed is a disagreement."""
+    annotators: Estimate
+    """How often two annotators give equal labels."""
+    ceiling: Estimate
+    """The most that any machine could agree with one annotator at random; see `noise_ceiling`."""
+
+
 ProbabilitySource = Literal["probabilities", "shares"]
 
 

@@ -13,6 +13,7 @@ from tiebreak.report.model.machines import (
     CompositeSection,
     MachineDifferencesSection,
     MachineProbabilities,
+    NoiseCeiling,
     ReplacementStratum,
     ScoringSection,
 )
@@ -48,7 +49,7 @@ from tiebreak.report.model.systems import (
 )
 from tiebreak.report.serialization import from_json, to_json
 from tiebreak.scales import Label, Level
-from tiebreak.stats import Influence
+from tiebreak.stats import Influence, RaterVariance
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,10 @@ class CriterionSection:
     """Votes that were set aside, if they were asked for, which is once nothing is left to decide."""
     nonresponse: NonresponseSection | None = None
     """Answers without a label, if there are any."""
+    rater_variance: RaterVariance | None = None
+    """How much annotators differ in which of two systems they prefer, for preferences."""
+    noise_ceiling: dict[str, NoiseCeiling] | None = None
+    """For each machine, its agreement with one annotator, and the most that is possible."""
     main_machine: str | None = None
     """The machine rater that was chosen to lead, if one was; it may have no
     ratings of this criterion."""

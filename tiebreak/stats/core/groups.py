@@ -38,6 +38,12 @@ def n_distinct(codes: npt.NDArray[Any]) -> int:
     return 1 + int(np.count_nonzero(in_order[1:] > in_order[:-1]))
 
 
+def pair_sums(y: npt.NDArray[np.float64], groups: IntArray) -> npt.NDArray[np.float64]:
+    """Return half the sum of squared differences within groups, and the number of pairs."""
+    n, total, squares = (np.bincount(groups, w) for w in (None, y, y**2))
+    return np.array([(n * squares - total**2).sum() / 2, (n * (n - 1)).sum() / 2])
+
+
 def _fits_table(codes: npt.NDArray[Any]) -> bool:
     if codes.dtype.kind != "i" or not len(codes):
         return codes.dtype.kind == "i"

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import ratio
-from tiebreak.stats.core.groups import numbered
-from tiebreak.stats.core.validation import FloatArray, IntArray, as_groups, as_numbers
+from tiebreak.stats.core.groups import numbered, pair_sums
+from tiebreak.stats.core.validation import as_groups, as_numbers
 
 EVEN = 0.5
 MAX_INSTANCES = 20_000
@@ -118,19 +118,13 @@ def variance_components(
         )
     both = numbered(instance * (rater.max() + 1) + rater)
     groupings = {"unit": unit, "instance": instance, "rater": rater, "both": both, "all": 0 * unit}
-    pairs = {name: _pair_sums(y, groups) for name, groups in groupings.items()}
+    pairs = {name: pair_sums(y, groups) for name, groups in groupings.items()}
     # Pairs of ratings can share the unit, only the instance, only the rater, or nothing.
     same_instance = pairs["instance"] - pairs["unit"] - pairs["both"]
     same_rater = pairs["rater"] - pairs["both"]
     unrelated = pairs["all"] - pairs["instance"] - same_rater
     sums = np.array([pairs["unit"], same_instance, same_rater, unrelated])
     return _solve(float(y.mean()), *ratio(sums[:, 0], sums[:, 1]).tolist())
-
-
-def _pair_sums(y: FloatArray, groups: IntArray) -> FloatArray:
-    """Return half the sum of squared differences within groups, and the number of pairs."""
-    n, total, squares = (np.bincount(groups, w) for w in (None, y, y**2))
-    return np.array([(n * squares - total**2).sum() / 2, (n * (n - 1)).sum() / 2])
 
 
 def _solve(

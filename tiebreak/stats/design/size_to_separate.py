@@ -1,24 +1,34 @@
-"""How large a study would separate two adjacent systems in a ranking."""
+"""How large a study would separate two systems, and what difference a study of this size can show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
+from scipy.special import logit
 from scipy.stats import t as student_t
 
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.independence import MIN_CLUSTERS, too_few_clusters
-from tiebreak.stats.core.results import NAN, NEW_INSTANCES, NEW_RATERS, Estimate
+from tiebreak.stats.core.results import NAN, NEW_INSTANCES, NEW_RATERS, Estimate, undefined
 from tiebreak.stats.core.simultaneous import Joint, RatedMean, joint_level
-from tiebreak.stats.core.validation import FloatArray, check_resampling
+from tiebreak.stats.core.validation import FloatArray, check_resampling, check_share
 
 POWER = 0.8
 SMALLEST = 1e-9  # differences below are rounding errors
 METHOD = "two-way jackknife, t, max-t over {pairs} differences"
 EQUAL = "The two are exactly equal so far, so no size can be determined that would separate them."
 NO_VARIATION = "All instances say the same of the two, so there is no variance to go by."
+ALL_ALIKE = (
+    "All ratings prefer the same of the two systems, so how much they would vary if the systems were nearly equal"
+    " is not known."
+)
+TOO_SMALL = (
+    "Not even a system that always wins would be noticed often enough. Collect ratings of more"
+    " instances by more annotators."
+)
 
 
 @dataclass(frozen=True)
@@ -137,4 +147,60 @@ def _parted(ahead: str, behind: str, joint: Joint, k: int, half_width: float) ->
         size=(half_width / value) ** 2,
         likely_size=(likely / value) ** 2,
         least_size=(half_width / (value + half_width)) ** 2,
+    )
+
+
+def smallest_difference(rate: Estimate, *, power: float = POWER) -> Estimate:
+    """Return the smallest difference of two systems that a study like this one would show.
+
+    Parameters
+    ----------
+    rate : Estimate
+        Win rate of one of two systems against the other, with an interval and a standard error.
+    power : float, default 0.8
+        Share of such studies that show it, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        Difference of the two win rates, from 0 to 1, without an interval. It is undefined if `rate` has no
+        interval, if all ratings are alike, or if no difference would be shown so often.
+
+    Raises
+    ------
+    InvalidInput
+        If `power` is not a share.
+
+    See Also
+    --------
+    neighbours : How large a study would show the difference that was observed.
+
+    Notes
+    -----
+    With the standard error s of a win rate p and the quantile t of its interval, a system is shown to win
+    with the given power from the rate ½ + (t + z) s √(¼ / p (1 − p)) on, where z is the normal quantile of
+    the power. The last factor is that by which s is larger between systems that are nearly equal. The
+    difference of the two rates is twice the excess over ½.
+
+    Examples
+    --------
+    >>> rate = Estimate(0.5, 0.402, 0.598, standard_error=0.05, n=100)
+    >>> round(smallest_difference(rate).value, 2)
+    0.28
+    """
+    check_share(power, name="power")
+    if not rate.is_defined or not rate.has_interval:
+        return undefined(str(rate.reason or NO_VARIATION), n=rate.n)
+    spread, error = rate.value * (1 - rate.value), rate.standard_error
+    if not spread > 0 or not error > 0:
+        return undefined(ALL_ALIKE, n=rate.n)
+    half_width = (rate.high - rate.low) / 2
+    if 0 < rate.low < rate.high < 1:  # intervals are made on the logit scale
+        half_width = float(logit(rate.high) - logit(rate.low)) / 2 * spread
+    even = sqrt(0.25 / spread)
+    least = 2 * (half_width + NormalDist().inv_cdf(power) * error) * even
+    if least >= 1:
+        return undefined(TOO_SMALL, n=rate.n)
+    return Estimate(
+        least, n=rate.n, method=f"power {power:g}, {rate.method}", stated_scope=rate.scope
     )

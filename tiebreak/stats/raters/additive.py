@@ -74,18 +74,24 @@ def percentage_statistic(*, level: Level) -> Statistic:
     return Statistic(2, features, mean_value, NO_PAIR, NO_PAIR, mean=Mean())
 
 
+def equal_pairs_statistic() -> Statistic:
+    """Return the mean share of a unit's pairs of ratings with equal labels."""
+
+    def features(rows: IntArray) -> FloatArray:
+        return np.stack([has_pair(rows), pair_shares(rows)], axis=1).astype(np.float64)
+
+    return Statistic(2, features, mean_value, NO_PAIR, NO_PAIR, mean=Mean())
+
+
 def mean_value(sums: FloatArray) -> FloatArray:
     return ratio(sums[..., 1], sums[..., 0])
 
 
 def randolph_statistic(k: int) -> Statistic:
-    def features(rows: IntArray) -> FloatArray:
-        return np.stack([has_pair(rows), pair_shares(rows)], axis=1).astype(np.float64)
-
     def value(sums: FloatArray) -> FloatArray:
         return randolph_value(mean_value(sums), k)
 
-    return Statistic(2, features, value, NO_PAIR, CERTAIN)
+    return Statistic(2, equal_pairs_statistic().features, value, NO_PAIR, CERTAIN)
 
 
 def randolph_value(observed: FloatArray, k: int) -> FloatArray:

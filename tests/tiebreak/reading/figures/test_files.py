@@ -4,26 +4,48 @@ import csv
 import io
 import re
 from dataclasses import replace
-from html import unescape
+from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 import pytest
 
+from tiebreak.reading.charts.chart import WIDTH
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.charts.svg import MAX_NAME, Svg
+from tiebreak.reading.charts.svg import MAX_MARKS, SHAPES, Svg, kinds_of, width_of, wrapped
 from tiebreak.reading.figures.figure import MAX_ROWS, Figure
 from tiebreak.reading.figures.files import figure_file
-from tiebreak.stats import Estimate
+from tiebreak.stats import Estimate, undefined
 
 NAME = "système δ <b> \U0001f642 " + "long " * 60
+WIDE_NAME = "統計的機械翻訳" * 6
+REASON = "No unit has two ratings."
+JUDGES = [f"judge {n}" for n in range(len(SHAPES))]
+
+
+def drawn(judges: list[str] = JUDGES) -> Figure:
+    """Return a figure of annotators and judges, with a row that is undefined."""
+    kinds = kinds_of(judges)
+    value = Estimate(0.5, low=0.4, high=0.6, n=9)
+    marks = (Mark("human", value, "annotators"), *(Mark(kinds[j], value, j) for j in judges))
+    rows = [
+        IntervalRow(NAME, marks),
+        IntervalRow(WIDE_NAME, marks),
+        IntervalRow("unknown", (Mark("human", undefined(REASON), "annotators"),)),
+    ]
+    chart = interval_chart(rows, finding="A description", label="win rate (share)")
+    cells = (("=1+1", 1 / 3), ("plain", None))
+    return Figure("one", "A finding", "", chart, ("name", "value"), cells, "Read it.")
 
 
 @pytest.fixture
 def figure() -> Figure:
-    rows = [IntervalRow(NAME, (Mark("human", Estimate(0.5, low=0.4, high=0.6, n=9)),))]
-    chart = interval_chart(rows, finding="A finding", label="win rate")
-    cells = (("=1+1", 1 / 3), ("plain", None))
-    return Figure("one", "A finding", "", chart, ("name", "value"), cells, "Read it.")
+    return drawn()
+
+
+def texts(figure: Figure) -> list[str]:
+    """Return the letters of a file, without titles."""
+    root = ElementTree.fromstring(figure_file(figure, "svg"))
+    return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_a_figure_is_typeset_as_pdf_and_png(figure):
@@ -31,11 +53,49 @@ def test_a_figure_is_typeset_as_pdf_and_png(figure):
     png = figure_file(figure, "png")
     assert png.startswith(b"\x89PNG")
     width = int.from_bytes(png[16:20])
-    assert width > 1500  # about 700 pixels of a chart at 300 dots per inch
+    assert width > 1500  # the width of a file at 300 dots per inch
 
 
-def test_the_svg_file_is_what_the_page_shows(figure):
-    assert figure_file(figure, "svg").decode() == figure.chart
+def test_a_file_explains_itself(figure):
+    """It has its finding, the marks with their names, the axis title, values, and reasons."""
+    words = texts(figure)
+    assert words[0] == "A finding"
+    assert {"annotators", *JUDGES, "win rate (share)", "unknown", REASON} <= set(words)
+    assert words.count("0.50 (0.40 to 0.60)") == 2 * MAX_MARKS
+    root = ElementTree.fromstring(figure_file(figure, "svg"))
+    shapes = {path.get("d") for path in root.iter("{http://www.w3.org/2000/svg}path")}
+    assert set(SHAPES.values()) <= shapes
+
+
+def test_no_letter_of_a_file_is_outside_it(figure):
+    ends = {"end": 1.0, "middle": 0.5}
+    root = ElementTree.fromstring(figure_file(figure, "svg"))
+    height = float(root.get("height"))
+    for element in root.iter("{http://www.w3.org/2000/svg}text"):
+        width = width_of(element.text, float(element.get("font-size", 14)))
+        start = float(element.get("x")) - width * ends.get(element.get("text-anchor"), 0.0)
+        assert 0 <= start <= start + width <= WIDTH, element.text
+        assert 14 <= float(element.get("y")) < height
+
+
+def test_more_raters_than_marks_are_named_at_each_value():
+    many = drawn([f"judge {n}" for n in range(MAX_MARKS)])
+    assert not many.legend
+    assert texts(many).count("judge 0") == 2  # one for each system that both rated
+    assert len(drawn().legend) == MAX_MARKS
+
+
+@pytest.mark.parametrize("words", [NAME, WIDE_NAME, "a-name/of-parts", ""])
+def test_lines_are_as_wide_as_allowed_and_lose_no_letter(words):
+    lines = wrapped(words, 100)
+    assert all(width_of(line) <= 100 for line in lines)
+    assert "".join("".join(lines).split()) == "".join(words.split())
+
+
+def test_the_page_and_the_file_have_the_same_values(figure):
+    values = re.findall(r'class="value">([^<]*)<', str(figure.chart))
+    assert [text for text in texts(figure) if " to " in text] == values
+    assert isinstance(str(figure.chart), Svg)
 
 
 def test_the_data_keep_all_digits_and_run_no_formula(figure):
@@ -44,11 +104,10 @@ def test_the_data_keep_all_digits_and_run_no_formula(figure):
 
 
 def test_a_long_name_is_shortened_with_the_whole_as_its_title(figure):
-    assert "…" in figure.chart
-    assert f"<title>{escape(NAME)}</title>" in figure.chart
-    assert len(unescape(re.findall("<text[^>]*>([^<]*)</text>", figure.chart)[-1])) <= MAX_NAME
-    assert isinstance(figure.chart, Svg)
-    assert "<b>" not in figure.chart
+    for drawing in (figure.chart.page(), figure.chart.file()):
+        assert "…" in drawing
+        assert escape(NAME) in drawing
+        assert "<b>" not in drawing
 
 
 def test_a_page_shows_the_first_rows_and_the_file_has_all(figure):

@@ -12,8 +12,8 @@ from tiebreak.report.model import (
     CriterionSection,
 )
 
-HIGHEST = "Win rate: a, the highest of all"
-OF_A = "Win rate: of a."
+HIGHEST = "Difference of win rates: a minus b, shown to be above 0."
+OF_A = "Difference of win rates: a minus b."
 
 
 def leading(section: CriterionSection, *, is_part: bool = False) -> str:
@@ -28,6 +28,14 @@ LEADING = (
         lambda: leading(with_rates(a=interval(0.55, 0.7), b=interval(0.3, 0.45))),
         (HIGHEST, REST_OF_THESE_RATERS, SIMILAR_RATERS),
         (OF_A, NO_FINDING_YET),
+    ),
+    Case(
+        "the first of three systems",
+        lambda: leading(
+            with_rates(a=interval(0.55, 0.7), b=interval(0.3, 0.45), c=interval(0.4, 0.5))
+        ),
+        ("Win rate: a, the highest of all",),
+        (HIGHEST, OF_A),
     ),
     Case(
         "the highest rate may be so by chance",
@@ -68,7 +76,9 @@ LEADING = (
     ),
     Case(
         "two raters",
-        lambda: leading(with_rates(a=interval(0.55, 0.7, raters="these"))),
+        lambda: leading(
+            with_rates(a=interval(0.55, 0.7, raters="these"), b=interval(0.3, 0.45, raters="these"))
+        ),
         (THESE_RATERS, HIGHEST),
         (REST_OF_THESE_RATERS,),
     ),

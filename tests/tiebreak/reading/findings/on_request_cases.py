@@ -54,7 +54,7 @@ def robustness(*, is_fewest: bool = True, part: str = "", running: bool = False)
 def _shown(figure: Figure, *, part: str = "", running: bool = False) -> str:
     figure = of_part(figure, part) if part else figure
     section = watched(base(), sequence(0.4, 0.6), reached=not running)
-    return of("", figure_text(while_unreached(figure, section)), figure.chart)
+    return of("", figure_text(while_unreached(figure, section)), figure.chart.file())
 
 
 PARTED = "a and b are separated by these ratings."
@@ -108,9 +108,7 @@ def controlled(**effects: Estimate) -> str:
     return figure_text(controlled_figures(ControlledWinRateSection(rates, rates, {}, effects))[0])
 
 
-RIGHT_ANSWER = (
-    "Probabilities of the answer that system A is preferred came with the ratings of 40 items."
-)
+RIGHT_ANSWER = "Probabilities of the answer that the first system is preferred came with the ratings of 40 items."
 OF_SHARES = (
     "The probabilities of each item's most probable answer are shares of several answers to the same"
     " question about 40 items."

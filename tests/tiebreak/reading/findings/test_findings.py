@@ -10,7 +10,7 @@ from tests.tiebreak.reading.findings.case import HERE, SIMILAR_RATERS, Case
 from tests.tiebreak.reading.findings.cases import CASES
 from tests.tiebreak.reading.findings.situations import base
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.svg import NOTHING
+from tiebreak.reading.charts.chart import NOTHING
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.findings import share_of

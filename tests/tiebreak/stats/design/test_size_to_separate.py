@@ -8,8 +8,16 @@ import pytest
 from scipy.stats import t as student_t
 
 from tests.tiebreak.stats.core.test_simultaneous import rated
-from tiebreak.stats import RatedMean, neighbours, rank_sets
-from tiebreak.stats.design.size_to_separate import EQUAL, NO_VARIATION
+from tiebreak.errors import InvalidInput
+from tiebreak.stats import (
+    Estimate,
+    RatedMean,
+    neighbours,
+    rank_sets,
+    smallest_difference,
+    two_way_mean,
+)
+from tiebreak.stats.design.size_to_separate import ALL_ALIKE, EQUAL, NO_VARIATION, TOO_SMALL
 
 N = 100
 
@@ -82,3 +90,47 @@ def test_without_a_size_there_is_a_reason(means, reason):
 
 def test_one_system_has_no_neighbour():
     assert neighbours({"a": alone(3)}) == ()
+
+
+def share_shown(difference: float, studies: int = 1_500) -> tuple[float, float]:
+    """Return how many studies show a difference, and the mean of what they say that they show."""
+    rng, shown, said = np.random.default_rng(1), 0, []
+    instances, raters = np.repeat(np.arange(80), 3), np.tile(np.arange(8), 30)
+    for _ in range(studies):
+        leaning = rng.normal(0, 0.08, 8)
+        values = (rng.random(240) < 0.5 + difference / 2 + leaning[raters]).astype(float)
+        rate = float(values.mean())
+        rate = two_way_mean(values, instances, raters, narrow=Estimate(rate, rate, rate))
+        shown += rate.low > 0.5
+        said.append(smallest_difference(rate).value)
+    return shown / studies, float(np.nanmean(said))
+
+
+def test_four_of_five_studies_show_the_smallest_difference():
+    _, said = share_shown(0.0, 400)
+    share, of_these = share_shown(said)
+    assert 0.74 < share < 0.86
+    assert of_these == pytest.approx(said, rel=0.08)  # it does not depend on what is found
+
+
+def test_the_smallest_difference_by_hand():
+    rate = Estimate(0.5, 0.4, 0.6, 0.05, 90)  # on the logit scale, the half-width is log(1.5)
+    half = np.log(1.5) / 4
+    assert smallest_difference(rate).value == pytest.approx(2 * (half + 0.84162 * 0.05), abs=1e-5)
+    stronger = smallest_difference(rate, power=0.95).value
+    assert stronger == pytest.approx(2 * (half + 1.64485 * 0.05), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rate", "reason"),
+    [
+        (Estimate(0.6, n=4, reason="Few."), "Few."),
+        (Estimate(1.0, 0.9, 1.0, n=40), ALL_ALIKE),
+        (Estimate(0.5, 0.05, 0.95, 0.2, 10), TOO_SMALL),
+        (Estimate(0.6), NO_VARIATION),
+    ],
+)
+def test_the_smallest_difference_is_undefined_with_a_reason(rate, reason):
+    assert smallest_difference(rate).reason == reason
+    with pytest.raises(InvalidInput):
+        smallest_difference(rate, power=1.5)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from tiebreak.reading.charts.chart import Chart
 from tiebreak.reading.charts.curves import Series, range_chart
-from tiebreak.reading.charts.svg import Kind, Svg
+from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.reading.words import counted
@@ -43,7 +44,6 @@ COLUMNS = (
 )
 RANKED = (*COLUMNS, "systems", "instances")
 RIGHT = (*COLUMNS, "system_pairs", "ratings", "instances")
-LEGEND = tuple((kind, schedule) for schedule, kind in KINDS.items())
 MAX_CURVES = 6
 NO_MACHINE = "No machine rater has compared the systems."
 
@@ -83,7 +83,6 @@ def _ranking(number: int, name: str, one: ComparisonBudget) -> Figure:
         RANKED,
         rows,
         READING + READING_IF_DRAWN[one.speaks_of],
-        LEGEND,
         title=title,
     )
 
@@ -105,7 +104,7 @@ def _accuracy(number: int, name: str, one: ComparisonBudget) -> Figure:
         for p in one.curve
     )
     reading = ACCURACY_READING + READING_IF_DRAWN[one.speaks_of]
-    return Figure(file, title, sentence, chart, RIGHT, rows, reading, LEGEND, title=title)
+    return Figure(file, title, sentence, chart, RIGHT, rows, reading, title=title)
 
 
 def _right(point: BudgetPoint) -> Estimate:
@@ -119,7 +118,7 @@ def _chart(
     title: str,
     bounds: tuple[float, float],
     estimate: Callable[[BudgetPoint], Estimate],
-) -> Svg:
+) -> Chart:
     series = [
         Series(
             kind,

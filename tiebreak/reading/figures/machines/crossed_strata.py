@@ -9,7 +9,6 @@ from tiebreak.reading.figures.figure import (
     draws,
     empty_figure,
     estimate_rows,
-    legend_of,
     table_of,
 )
 from tiebreak.reading.figures.raters.agreement import stratum_rows
@@ -64,7 +63,6 @@ def _share_figure(section: CriterionSection, machine: str, number: int) -> Figur
         chart,
         *table_of(rows, "stratum"),
         SHARES_READING,
-        legend_of(rows),
         title=title,
     )
 
@@ -113,7 +111,6 @@ def _crossed_figure(section: CrossedSection, machine: str, number: int) -> Figur
         (*columns, *table_of(())[0][2:]),
         estimate_rows(named),
         CROSSED_READING,
-        legend_of(rows),
     )
 
 

@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.charts.svg import Kind
+from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Cell,
     Figure,
     draws,
     estimate_rows,
-    legend_of,
 )
 from tiebreak.reading.words import counted
 from tiebreak.report.model import (
@@ -99,7 +98,6 @@ def _tests(section: DiscernmentSection) -> Figure:
         COLUMNS,
         tuple(_rows(section)),
         reading,
-        legend_of(rows),
     )
 
 
@@ -133,10 +131,10 @@ def _rows_of(
 ) -> Iterator[IntervalRow]:
     """Yield the name of a perturbation, and a row for each rater below it."""
     yield IntervalRow(name)
+    kinds = {ANNOTATORS: "human"} | kinds_of(raters.keys() - {ANNOTATORS})
     for rater, one in raters.items():
         if name in one.tests:
-            series = rater if rater == ANNOTATORS else "machine raters"
-            yield IntervalRow(rater, (Mark(_kind(rater), one.tests[name].score, series),))
+            yield IntervalRow(rater, (Mark(kinds[rater], one.tests[name].score, rater),))
 
 
 def _about(section: DiscernmentSection) -> str:
@@ -204,7 +202,6 @@ def _summary(section: DiscernmentSection) -> Figure:
         ("rater", "weights", "of", *ESTIMATE_COLUMNS),
         estimate_rows(estimates),
         ALL_READING + _warning(_raters_by_criteria(section)),
-        legend_of(rows),
     )
 
 
@@ -243,7 +240,6 @@ def _styles(section: DiscernmentSection) -> Iterator[Figure]:
         STYLE_COLUMNS,
         cells,
         STYLES_READING,
-        legend_of(rows),
     )
 
 

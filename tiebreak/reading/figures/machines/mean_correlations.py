@@ -5,7 +5,6 @@ from tiebreak.reading.figures.figure import (
     Figure,
     draws,
     empty_figure,
-    legend_of,
     table_of,
 )
 from tiebreak.report.model import (
@@ -51,6 +50,5 @@ def mean_correlation_figures(section: dict[str, MeanCorrelations]) -> list[Figur
             chart,
             *table_of(rows, "rater"),
             MEANS_READING,
-            legend_of(rows),
         )
     ]

@@ -29,7 +29,7 @@ RELIABILITY_READING = (
     " from another. The intervals take the annotators as they are."
 )
 ANSWER_NAMES = {
-    "A": "of the answer that system A is preferred",
+    "A": "of the answer that the first system is preferred",
     "most probable": "of each item's most probable answer",
 }
 SOURCES = {

@@ -5,6 +5,7 @@ from itertools import chain
 from math import isnan
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
 from tiebreak.reading.figures.raters.agreement import MAX_STRATA
 from tiebreak.reading.findings import stratum_name
@@ -39,12 +40,12 @@ def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[F
         for stratum in section
         for machine, one in sorted(stratum.machines.items())
     ]
-    rows = []
+    rows, kinds = [], kinds_of(machine for machine, *_ in named)
     for machine, stratum, one in named:
         if one.tests:  # the advantage probability does not depend on ε
             advantage = Estimate(one.tests[0].advantage_probability, n=one.labels)
             name = stratum_name(stratum.stratifier, stratum.stratum)
-            rows.append(IntervalRow(f"{machine}: {name}", (Mark("machine", advantage),)))
+            rows.append(IntervalRow(f"{machine}: {name}", (Mark(kinds[machine], advantage),)))
     rows = [row for row in rows if row.drawn]
     if not rows:
         reasons = (one.reason for *_, one in named if one.reason)

@@ -10,7 +10,6 @@ from tiebreak.reading.figures.figure import (
     Figure,
     draws,
     empty_figure,
-    legend_of,
     reading_if_drawn,
     table_of,
 )
@@ -90,7 +89,7 @@ def _agreement(section: ScoringSection) -> Figure:
     rows = _by_rule(section, marks)
     table = table_of(rows, "scores vs comparisons")
     reading = READING + _if_drawn(section)
-    return Figure("scoring", TITLE, sentence, chart, *table, reading, legend_of(rows))
+    return Figure("scoring", TITLE, sentence, chart, *table, reading)
 
 
 def _differences(section: ScoringSection) -> Figure:
@@ -173,7 +172,6 @@ def _ranks(section: ScoringSection) -> Figure:
     reading = RANKS_READING + _if_drawn(section)
     return Figure(
         *("scoring-ranks", RANKS_TITLE, " ".join(reasons), chart, columns, cells, reading),
-        legend=legend_of(rows),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Figure,
@@ -81,8 +82,9 @@ def _marks(stratum: WinRateStratum, system: str) -> list[Mark]:
     rates = (
         [Mark("human", stratum.humans[system], "annotators")] if system in stratum.humans else []
     )
+    kinds = kinds_of(stratum.machines)
     return rates + [
-        Mark("machine", of_machine[system], machine)
+        Mark(kinds[machine], of_machine[system], machine)
         for machine, of_machine in sorted(stratum.machines.items())
         if system in of_machine
     ]

@@ -1,11 +1,11 @@
 """Figures of agreement by stratum: among annotators, and of a machine rater with them."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import Figure, empty_figure, legend_of, table_of
+from tiebreak.reading.figures.figure import Figure, empty_figure, table_of
 from tiebreak.reading.findings import (
     BY_LABELS,
     NO_ALPHA_HEADING,
@@ -60,7 +60,10 @@ def agreement_figure(section: CriterionSection) -> Figure:
     """Return α among annotators by stratum, so the α of all units is never shown alone."""
     finding, sentence = agreement_finding(section)
     rows = stratum_rows(
-        section, lambda s: (Mark("human", s.human_human.krippendorff_alpha, "annotators"),)
+        section,
+        lambda s: (Mark("human", s.human_human.krippendorff_alpha, "annotators"),),
+        # Items that were grouped by their agreement would only show that they agree.
+        [stratifier for stratifier in STRATIFIERS if stratifier not in BY_LABELS],
     )
     chart = interval_chart(rows, finding=finding, label="Krippendorff's α", reference=0)
     return Figure(
@@ -94,7 +97,6 @@ def machines_figure(section: CriterionSection) -> Figure:
         chart,
         *table_of(rows, "rater"),
         MACHINES_READING,
-        legend_of(rows),
     )
 
 
@@ -132,7 +134,6 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
         chart,
         *table_of(rows, "stratum"),
         MACHINE_READING,
-        legend_of(rows),
         title=title,
     )
 
@@ -173,9 +174,11 @@ def _reason(groups: MachineAgreement) -> str:
     return groups.human_machine.krippendorff_alpha.reason or ""
 
 
-def stratum_rows(section: CriterionSection, marks: Marks) -> list[IntervalRow]:
+def stratum_rows(
+    section: CriterionSection, marks: Marks, stratifiers: Iterable[str] = STRATIFIERS
+) -> list[IntervalRow]:
     """Return the strata under the headings of their stratifiers."""
-    return [row for stratifier in STRATIFIERS for row in _group(section, stratifier, marks)]
+    return [row for stratifier in stratifiers for row in _group(section, stratifier, marks)]
 
 
 def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator[IntervalRow]:

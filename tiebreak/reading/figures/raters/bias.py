@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.charts.svg import Kind
+from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import scope_sentence, scope_suffix
 from tiebreak.report.model import Bias, CriterionSection
@@ -23,9 +23,10 @@ READING = (
 def bias_figure(section: CriterionSection) -> Figure:
     if section.bias is None:
         return empty_figure("bias", TITLE, "This criterion compares no texts.")
-    rows = _rows("Annotators", section.bias, is_machine=False)
+    rows = _rows("Annotators", section.bias, "human")
+    kinds = kinds_of(section.bias.machines)
     for machine, bias in sorted(section.bias.machines.items()):
-        rows += _rows(machine, bias, is_machine=True)
+        rows += _rows(machine, bias, kinds[machine])
     finding, scope = _finding(section.bias.simultaneous or section.bias)
     chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
     reasons = (section.bias.position.reason, section.bias.length.reason)
@@ -34,8 +35,7 @@ def bias_figure(section: CriterionSection) -> Figure:
     return Figure("bias", finding, sentence, chart, *table_of(rows, "rater"), READING, title=TITLE)
 
 
-def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:
-    kind: Kind = "machine" if is_machine else "human"
+def _rows(name: str, bias: Bias, kind: Kind) -> list[IntervalRow]:
     return [
         IntervalRow(f"{name}: position", (Mark(kind, bias.position),)),
         IntervalRow(f"{name}: length", (Mark(kind, bias.length),)),

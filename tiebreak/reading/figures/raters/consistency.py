@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tiebreak.digits import in_digits
+from tiebreak.reading.charts.chart import Chart
 from tiebreak.reading.charts.curves import Series, range_chart
-from tiebreak.reading.charts.svg import Kind, Svg
+from tiebreak.reading.charts.svg import Kind, kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Cell,
@@ -45,7 +46,6 @@ X_LABEL = "separability (δ) of the instance"
 Value = Callable[[SeparabilityRange | RaterSets], Estimate]
 ALL_SETS = "all sets"
 STRENGTH_TITLE = "Preference strength by separability"
-OPEN: dict[Kind, Kind] = {"human": "human-open", "machine": "machine-open"}
 
 
 def consistency_figure(section: CriterionSection) -> Figure:
@@ -66,7 +66,6 @@ def consistency_figure(section: CriterionSection) -> Figure:
         COLUMNS,
         tuple(_cells(series)),
         CONSISTENCY_READING,
-        _legend(series),
         title="Consistency by separability",
     )
 
@@ -80,7 +79,7 @@ def set_shares_figure(section: CriterionSection) -> Figure:
     series = []
     for kind, name, of_rater in _raters(section):
         zero = _series(kind, f"{name}, consistency 0", of_rater, lambda row: row.zero)
-        one = _series(OPEN[kind], f"{name}, consistency 1", of_rater, lambda row: row.perfect)
+        one = _series(open_kind(kind), f"{name}, consistency 1", of_rater, lambda row: row.perfect)
         series += [zero, one]
     return Figure(
         "set-shares",
@@ -90,7 +89,6 @@ def set_shares_figure(section: CriterionSection) -> Figure:
         COLUMNS,
         tuple(_cells(series)),
         SHARES_READING,
-        _legend(series),
         title="Rating sets",
     )
 
@@ -113,7 +111,6 @@ def strength_figure(section: CriterionSection) -> Figure:
         COLUMNS,
         tuple(_cells(series)),
         STRENGTH_READING,
-        _legend(series),
     )
 
 
@@ -128,8 +125,9 @@ def _raters(section: CriterionSection) -> Iterator[tuple[Kind, str, RaterSets]]:
     sets = section.rating_sets
     if sets is not None:
         yield "human", "annotators", sets
+        kinds = kinds_of(sets.machines)
         for machine, of_machine in sorted(sets.machines.items()):
-            yield "machine", machine, of_machine
+            yield kinds[machine], machine, of_machine
 
 
 def _series(kind: Kind, name: str, sets: RaterSets, value: Value) -> _SetSeries:
@@ -142,14 +140,10 @@ def _drawn(
     sets: RaterSets,
     finding: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
-) -> Svg:
+) -> Chart:
     ranges = sets.by_separability
     edges = [row.low for row in ranges] + [row.high for row in ranges[-1:]]
     return range_chart(series, edges or [0, 1], finding=finding, x_label=X_LABEL, y_bounds=y_bounds)
-
-
-def _legend(series: Sequence[Series]) -> tuple[tuple[Kind, str], ...]:
-    return tuple((one.kind, one.name) for one in series if one.drawn)
 
 
 def _cells(series: Sequence[_SetSeries]) -> Iterator[tuple[Cell, ...]]:

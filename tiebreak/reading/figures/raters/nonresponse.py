@@ -3,7 +3,7 @@
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY, NONRESPONSES
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
-from tiebreak.reading.figures.figure import Figure, legend_of, table_of
+from tiebreak.reading.figures.figure import Figure, table_of
 from tiebreak.reading.messages import ABOUT_NONRESPONSE
 from tiebreak.report.model import CriterionSection
 from tiebreak.report.registry import part_title
@@ -31,4 +31,4 @@ def nonresponse_figures(section: CriterionSection) -> list[Figure]:
     ]
     chart = interval_chart(rows, finding=title, label="share of answers", bounds=(0, 1))
     data = table_of(rows, "raters")
-    return [Figure("nonresponse", title, "", chart, *data, ABOUT_NONRESPONSE, legend_of(rows))]
+    return [Figure("nonresponse", title, "", chart, *data, ABOUT_NONRESPONSE)]

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import permutations
 
+from tiebreak.reading.charts.chart import Chart
 from tiebreak.reading.charts.perception import Band, perception_chart
-from tiebreak.reading.charts.svg import Kind, Svg
 from tiebreak.reading.figures.figure import Cell, Figure, empty_figure
 from tiebreak.reading.findings import central_name, perception_finding
+from tiebreak.reading.words import counts_of
 from tiebreak.report.model import CriterionSection, PerceptionBin
 from tiebreak.report.sections.raters.raters import MAX_LABELS
 from tiebreak.scales import Scale
@@ -28,6 +30,7 @@ PAIRS_READING = (
 COLUMNS = ("units", "majority_label", "share_of_units", "rater", "label", "share")
 TOO_MANY_LABELS = f"Bars are not drawn for more than {MAX_LABELS} labels."
 ALL_UNITS = "all items"
+UNNAMED = ("first system", "second system")  # of several pairs, or of one that is not known
 
 
 def perception_figures(section: CriterionSection) -> list[Figure]:
@@ -50,50 +53,81 @@ def perception_figures(section: CriterionSection) -> list[Figure]:
 
 def _figure(section: CriterionSection, machine: str | None, name: str) -> Figure:
     finding, sentence = perception_finding(section, machine)
-    bands = [Band("", section.perception)]
+    bands = [Band("", section.perception, label_names(section))]
     chart = _chart(section, bands, machine)
     if not chart:
         return empty_figure(name, finding, sentence)
     rows = tuple(_rows(ALL_UNITS, section.perception, machine))
-    return Figure(
-        name, finding, sentence, chart, COLUMNS, rows, READING, _legend(machine), title=finding
-    )
+    return Figure(name, finding, sentence, chart, COLUMNS, rows, READING, title=finding)
 
 
 def _pairs_figure(section: CriterionSection, machine: str | None, name: str) -> Figure:
     title = f"Labels of annotators{f' and {machine}' if machine else ''} by pair of systems"
-    bands = [Band(pair, bins) for pair, bins in section.perception_by_systems.items() if bins]
+    bands = [
+        Band(pair, bins, label_names(section, _pair_named(section, pair)))
+        for pair, bins in section.perception_by_systems.items()
+        if bins
+    ]
     chart = _chart(section, bands[:MAX_PAIRS], machine)
     if not chart:
         return empty_figure(name, title, "No item has human ratings yet.")
     left_out = len(bands) - MAX_PAIRS
     sentence = f"{left_out} more pairs are in the CSV file." if left_out > 0 else ""
     rows = tuple(row for band in bands for row in _rows(band.name, band.bins, machine))
-    return Figure(name, title, sentence, chart, COLUMNS, rows, PAIRS_READING, _legend(machine))
+    return Figure(name, title, sentence, chart, COLUMNS, rows, PAIRS_READING)
 
 
-def _chart(section: CriterionSection, bands: list[Band], machine: str | None) -> Svg:
+def _chart(section: CriterionSection, bands: list[Band], machine: str | None) -> Chart:
     return perception_chart(
         bands,
         [str(label) for label in section.labels],
-        names=label_names(section),
         machine=machine,
         central=central_name(section),
     )
 
 
-def _legend(machine: str | None) -> tuple[tuple[Kind, str], ...]:
-    annotators: tuple[tuple[Kind, str], ...] = (("human", "annotators"),)
-    return (*annotators, ("machine", machine)) if machine else annotators
+def label_names(
+    section: CriterionSection, systems: tuple[str, str] | None = None
+) -> dict[str, str]:
+    """Return the names of a preference's labels for figures, with those of the systems if known.
 
-
-def label_names(section: CriterionSection) -> dict[str, str]:
-    """Return the names of a preference's labels for figures."""
-    # An inferred scale of names may have a single label, which a declared one must not.
+    An inferred scale of names may have a single label, which a declared one must not.
+    """
     if not section.scale.startswith("preference"):
         return {}
     scale = Scale.parse(section.scale)
-    return {str(label): scale.short_name(label) for label in section.labels}
+    first, second = systems or _only_pair(section) or UNNAMED
+    has_strengths = any(abs(label) > 1 for label in section.labels if isinstance(label, int))
+    names = {}
+    for label in section.labels:
+        names[str(label)] = scale.short_name(label)
+        if isinstance(label, int) and label:
+            strength = f" (strength {abs(label)})" if has_strengths else ""
+            names[str(label)] = f"{first if label < 0 else second}{strength}"
+    return names
+
+
+def _only_pair(section: CriterionSection) -> tuple[str, str] | None:
+    """Return the systems of the only pair, in the order of its labels, if the ratings tell it."""
+    counts = counts_of(section)
+    if len(counts) != 1 or section.perception_by_systems:
+        return None
+    people = [rater.votes for rater in section.raters.values() if rater.kind == "human"]
+    sums = {True: 0, False: 0}
+    for votes in people:
+        for label, n in votes.items():
+            if label not in {"0", "bad"}:
+                sums[label.startswith("-")] += n
+    (pair,) = counts
+    first, second = pair.systems
+    if pair.first == pair.second or {pair.first, pair.second} != set(sums.values()):
+        return None
+    return (first, second) if sums[True] == pair.first else (second, first)
+
+
+def _pair_named(section: CriterionSection, name: str) -> tuple[str, str] | None:
+    systems = section.systems.win_rate if section.systems else {}
+    return next((p for p in permutations(systems, 2) if " vs ".join(p) == name), None)
 
 
 def _rows(

@@ -8,7 +8,6 @@ from tiebreak.reading.figures.figure import (
     draws,
     empty_figure,
     estimate_cells,
-    legend_of,
     table_of,
 )
 from tiebreak.reading.words import counted
@@ -70,7 +69,6 @@ def pairwise_figures(section: PairwiseAgreementSection) -> list[Figure]:
             chart,
             *table_of(rows, "raters"),
             PAIRS_READING,
-            legend_of(rows),
         )
     ]
 

@@ -11,7 +11,7 @@ from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind
-from tiebreak.reading.figures.figure import Cell, Figure, empty_figure, legend_of, table_of
+from tiebreak.reading.figures.figure import Cell, Figure, empty_figure, table_of
 from tiebreak.reading.figures.raters.perception import label_names
 from tiebreak.reading.findings import scope_sentence, scope_suffix
 from tiebreak.report.model import CriterionSection, DawidSkeneRater, Matrix, RaterSection
@@ -159,7 +159,6 @@ def _accuracy_figure(section: CriterionSection, title: str) -> Figure:
         ACCURACY_COLUMNS,
         tuple(_accuracies(section, by_accuracy)),
         MODEL_ROWS_READING,
-        legend_of(rows),
     )
 
 

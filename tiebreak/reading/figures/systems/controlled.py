@@ -7,7 +7,6 @@ from tiebreak.reading.figures.figure import (
     about_thick_lines,
     draws,
     empty_figure,
-    legend_of,
     table_of,
 )
 from tiebreak.report.model import ControlledWinRateSection, DavidsonSection
@@ -65,7 +64,6 @@ def controlled_figures(section: ControlledWinRateSection) -> list[Figure]:
             chart,
             *table_of(rows),
             CONTROLLED_READING,
-            legend_of(rows),
         ),
         _intervals("covariates", EFFECTS_TITLE, section.effects, EFFECTS_READING, of="covariate"),
     ]

@@ -16,7 +16,6 @@ from tiebreak.reading.figures.figure import (
     empty_figure,
     estimate_cells,
     estimate_rows,
-    legend_of,
     table_of,
 )
 from tiebreak.reading.figures.systems.transitivity import has_several
@@ -174,7 +173,6 @@ def _board_figure(section: LeaderboardSection) -> Figure:
         chart,
         *table_of(rows),
         BOARD_READING,
-        legend_of(rows),
     )
 
 

@@ -7,7 +7,6 @@ from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
     Figure,
     draws,
-    legend_of,
     table_of,
 )
 from tiebreak.reading.words import counted
@@ -67,7 +66,6 @@ def paired_tests_figures(section: dict[str, PairedTests]) -> list[Figure]:
         chart,
         *table_of(rows, "systems"),
         TESTS_READING,
-        legend_of(rows),
     )
     with_curve = [(name, pair) for name, pair in section.items() if pair.curve]
     curves = [

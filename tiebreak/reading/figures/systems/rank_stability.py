@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
-from tiebreak.reading.charts.svg import Kind
-from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure, legend_of
+from tiebreak.reading.charts.svg import Kind, kinds_of
+from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.sections.systems.rank_stability import ANNOTATORS
@@ -88,10 +88,8 @@ def _cells(section: dict[str, RankStabilitySection]) -> Iterator[tuple[Cell, ...
 
 def _halves(section: dict[str, RankStabilitySection]) -> Figure:
     halves = {name: one.halves for name, one in section.items()}
-    rows = [
-        IntervalRow(name, (Mark("human" if name == ANNOTATORS else "machine", _estimate(one)),))
-        for name, one in halves.items()
-    ]
+    kinds = kinds_of(halves.keys() - {ANNOTATORS}) | {ANNOTATORS: "human"}
+    rows = [IntervalRow(name, (Mark(kinds[name], _estimate(one)),)) for name, one in halves.items()]
     chart = interval_chart(
         rows, finding=HALVES_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
     )
@@ -148,7 +146,6 @@ def _parts(section: dict[str, RankStabilitySection]) -> Figure:
     )
     return Figure(
         *("parts", PARTS_TITLE, " ".join(sentences), chart, columns, cells, reading),
-        legend=legend_of(rows),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import Figure, about_thick_lines, legend_of, table_of
+from tiebreak.reading.figures.figure import Figure, about_thick_lines, table_of
 from tiebreak.report.model import KnownOrder, SuccessRates, SystemSuccess
 from tiebreak.stats import Estimate
 
@@ -45,7 +45,6 @@ def success_rates_figure(section: SuccessRates) -> Figure:
         chart,
         *table_of(data),
         READING,
-        legend_of(rows),
     )
 
 

@@ -1,14 +1,14 @@
 """Figures of the systems: win rates, strengths, and other rates and ranks on request."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart, row_per_mark
+from tiebreak.reading.charts.svg import kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
     Figure,
     about_thick_lines,
     draws,
     empty_figure,
-    legend_of,
     table_of,
 )
 from tiebreak.reading.figures.systems.success_rates import FULL, TUNED, known_order_sentence
@@ -114,7 +114,6 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         chart,
         *table_of(rows),
         reading,
-        legend_of(rows),
         title="Win rates",
         counts=counts,
     )
@@ -129,18 +128,19 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
         return empty_figure("machine-win-rates", MACHINE_WIN_RATES_TITLE, reason)
     # Before the planned number is reached, the page of systems has the annotators' sequences.
     by_people = {} if unreached(section) else systems.win_rate
+    kinds = kinds_of(machines)
     rows = [
         IntervalRow(
             name,
             (
                 *((Mark("human", by_people[name], "annotators"),) if name in by_people else ()),
-                *(Mark("machine", of[name], machine) for machine, of in machines.items()),
+                *(Mark(kinds[machine], of[name], machine) for machine, of in machines.items()),
             ),
         )
         for name in best_first(systems)
     ]
     chart = interval_chart(
-        list(_row_per_rater(rows)),
+        list(row_per_mark(rows)),
         finding=MACHINE_WIN_RATES_TITLE,
         label="win rate",
         reference=0.5,
@@ -183,7 +183,7 @@ def elo_figures(systems: SystemsSection) -> list[Figure]:
     ]
     chart = interval_chart(rows, finding=title, label="Elo rating")
     sentence = _why_undefined([*ratings.values(), *weighted.values()])
-    return [Figure("elo", title, sentence, chart, *table_of(rows), ELO_READING, legend_of(rows))]
+    return [Figure("elo", title, sentence, chart, *table_of(rows), ELO_READING)]
 
 
 @draws("win_or_tie")
@@ -219,13 +219,17 @@ def each_machine_figures(systems: SystemsSection) -> list[Figure]:
     full, tuned = systems.prediction_powered_lambda_1 or {}, systems.prediction_powered or {}
     if not tuned:
         return [empty_figure("each-machine", EACH_MACHINE_TITLE, NO_UNRATED)]
+    kinds = kinds_of([*tuned, *full])
     rows = [
         IntervalRow(
             name,
             (
                 Mark("human", systems.win_rate[name], "annotators"),
-                *(Mark("machine", of[name], TUNED.format(machine=m)) for m, of in tuned.items()),
-                *(Mark("machine-open", of[name], FULL.format(machine=m)) for m, of in full.items()),
+                *(Mark(kinds[m], of[name], TUNED.format(machine=m)) for m, of in tuned.items()),
+                *(
+                    Mark(open_kind(kinds[m]), of[name], FULL.format(machine=m))
+                    for m, of in full.items()
+                ),
             ),
         )
         for name in best_first(systems)
@@ -238,7 +242,7 @@ def _of_rates(name: str, title: str, rows: list[IntervalRow], reading: str) -> F
     chart = interval_chart(rows, finding=title, label="share of comparisons", bounds=(0, 1))
     rates = [mark.estimate for row in rows for mark in row.marks]
     sentence = f"{scope_sentence(rates[-1])}{about_thick_lines(rates)}" if chart else ""
-    return Figure(name, title, sentence, chart, *table_of(rows), reading, legend_of(rows))
+    return Figure(name, title, sentence, chart, *table_of(rows), reading)
 
 
 def _best_first(estimates: Estimates) -> Estimates:
@@ -250,13 +254,14 @@ def _best_first(estimates: Estimates) -> Estimates:
 
 
 def _rows(rates: Estimates, powered: dict[str, Estimates]) -> list[IntervalRow]:
+    kinds = kinds_of(powered)
     return [
         IntervalRow(
             name,
             (
                 Mark("human", rate, "annotators"),
                 *(
-                    Mark("machine", of_machine[name], f"annotators and {machine}")
+                    Mark(kinds[machine], of_machine[name], f"annotators and {machine}")
                     for machine, of_machine in sorted(powered.items())
                     if name in of_machine
                 ),
@@ -270,13 +275,6 @@ def _stacks(systems: SystemsSection) -> dict[str, Estimates]:
     """Return the win rates with all machines together, as those of one machine are given."""
     stacks = {name: one.stack for name, one in (systems.powered or {}).items()}
     return {"machine raters, stacked": stacks} if stacks else {}
-
-
-def _row_per_rater(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:
-    """Yield each system as a heading, and below it a row for each of its raters."""
-    for row in rows:
-        yield IntervalRow(row.name)
-        yield from (IntervalRow(one.series, (one,)) for one in row.marks)
 
 
 def _why_undefined(estimates: Iterable[Estimate]) -> str:

@@ -34,7 +34,7 @@ def test_it_says_in_how_many_folds_which_rater_was_chosen(section):
     chosen = composite_figures(section)[2]
     assert ("chat", "chatty", 10, 10) in chosen.rows
     assert ("chat", "newsy", 0, 10) in chosen.rows
-    assert "chat: chatty 100%" in chosen.chart
+    assert "chat: chatty 100%" in chosen.chart.file()
 
 
 def test_a_machine_called_composite_is_a_row_of_its_own():

@@ -1,6 +1,5 @@
 """Figures of the leaderboard: pairs, categories, and what would part the next two systems."""
 
-import re
 from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
@@ -50,7 +49,7 @@ def test_a_matrix_has_every_pair_both_ways_with_its_number_and_scope(about):
     assert (there["n"], there["instances"], there["raters"]) == (40, "new", "new")
     first = max(about.systems.win_rate, key=lambda name: about.systems.win_rate[name].value)
     assert figure.rows[0][0] == first
-    assert f"1. {first}" in figure.chart
+    assert f"1. {first}" in figure.chart.file()
 
 
 def test_two_systems_and_a_running_study_have_no_matrix(about):
@@ -72,10 +71,8 @@ def test_of_forty_systems_the_first_are_drawn_and_all_pairs_are_in_the_table():
     ]
     figure = win_matrix_figure(of(compared, replicates=0))
     assert len(figure.rows) == 40 * 39
-    assert figure.chart.count("<rect") == MAX_SYSTEMS**2
+    assert figure.chart.file().count('class="human"') == MAX_SYSTEMS**2
     assert str(MAX_SYSTEMS) in figure.sentence
-    width = float(re.search(r'viewBox="0 0 ([\d.]+)', figure.chart)[1])
-    assert width < 1200  # long names stand once, in the rows
 
 
 def test_a_pair_is_named_by_its_systems_even_if_a_name_looks_like_a_pair():

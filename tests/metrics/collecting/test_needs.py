@@ -1,4 +1,4 @@
-"""What of a study needs a person, on the overview."""
+"""What of a study needs a person, on the page Collect."""
 
 from decimal import Decimal
 
@@ -7,14 +7,15 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Rating
+from annotation.models import Comment, Rating
 from annotation.services.late_answers import DECLINED
 from jobs.models import Job
-from metrics.results.needs import attention_of
-from recruitment.models import Channel
+from metrics.collecting.needs import needs_of
+from recruitment.models import Channel, Payment
 from recruitment.services.lifecycle import close_study
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
+from tests.architecture.test_roles import member
 from tests.studies.factories import make_open_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -26,12 +27,11 @@ def study() -> Study:
 
 
 def codes(study: Study) -> list[str]:
-    return [need.code for need in attention_of(study).needs]
+    return [need.code for need in needs_of(study)]
 
 
 def test_nothing_needs_a_person_at_first(study):
     assert codes(study) == []
-    assert attention_of(study).costs.spent == 0
 
 
 def test_finished_and_unpaid_work_does(study):
@@ -79,6 +79,35 @@ def test_a_failed_job_does_until_it_was_done_again(study):
     assert codes(study) == []
 
 
+def test_open_comments_channels_that_fail_and_unconfirmed_payments_do(study):
+    person = annotator(study)
+    person.choose()
+    now = timezone.now()
+    comment = Comment.objects.create(
+        participation=person.participation, text="A text is cut off.", created_at=now
+    )
+    channel = Channel.objects.create(study=study, provider="open-link", sync_problem="Refused.")
+    payment = Payment.objects.create(
+        participation=person.participation, amount=1, currency="GBP", created_at=now
+    )
+    assert codes(study) == ["sync_problem", "unconfirmed", "comments"]
+    Comment.objects.filter(pk=comment.pk).update(done_at=now)
+    Payment.objects.filter(pk=payment.pk).update(status=Payment.Status.REFUSED)
+    Channel.objects.filter(pk=channel.pk).update(sync_problem="")
+    assert codes(Study.objects.get()) == []
+
+
+@pytest.mark.parametrize(("role", "pays"), [("owner", True), ("editor", False), ("analyst", False)])
+def test_only_owners_get_a_button_that_pays(study, role, pays):
+    annotator(study).choose()
+    study.participations.update(status="finished")
+    (need,) = needs_of(study)
+    assert (need.pays, need.button) == ("awaiting_payment", "Pay 1 person, 2.00 GBP…")
+    page = member(study, role).get(reverse("metrics:dashboard", args=[study.pk])).text
+    assert (reverse("recruitment:pay-many", args=[study.pk]) in page) == pays
+    assert f"{reverse('recruitment:ledger', args=[study.pk])}?list=awaiting_payment" in page or pays
+
+
 @pytest.mark.parametrize(("role", "is_told"), [("viewer", False), ("analyst", True)])
 def test_only_who_sees_participants_is_told(client, study, role, is_told):
     user = User.objects.create_user("ruth", is_staff=True)
@@ -92,5 +121,5 @@ def test_only_who_sees_participants_is_told(client, study, role, is_told):
 @pytest.mark.parametrize(("status", "is_shown"), [("open", True), ("paused", False)])
 def test_the_link_for_annotators_is_shown_while_it_works(admin_client, study, status, is_shown):
     Study.objects.update(status=status)
-    part = admin_client.get(reverse("metrics:attention", args=[study.pk])).text
-    assert (f"http://testserver/s/{study.pk}/" in part) == is_shown
+    page = admin_client.get(reverse("metrics:dashboard", args=[study.pk])).text
+    assert (f"http://testserver/s/{study.pk}/" in page) == is_shown

@@ -1,0 +1,79 @@
+"""The five numbers of the page *Collect*, each with what it says or why there is none."""
+
+from dataclasses import dataclass
+
+from annotation.counts import StudyCounts
+from recruitment.costs import Accounts
+from studies.models import Study
+from tiebreak.digits import money
+
+NO_NUMBER = "–"
+ORDER = ("done", "people", "working", "money", "hourly")
+
+
+@dataclass(frozen=True)
+class Fact:
+    slug: str
+    title: str
+    value: str
+    detail: str
+
+    @property
+    def is_undefined(self) -> bool:
+        return self.value == NO_NUMBER
+
+
+def progress_facts(study: Study, counts: StudyCounts) -> list[Fact]:
+    """Return what changes with every answer: what is done, and who is at work."""
+    if study.is_imported:
+        return [
+            Fact("done", "Done", str(counts.rows.counted), "ratings from a file"),
+            Fact("people", "People", str(counts.annotators), "gave these ratings"),
+            Fact("working", "Working now", NO_NUMBER, "nobody: the ratings are imported"),
+        ]
+    done = Fact("done", "Done", str(counts.completed), f"of {counts.places} responses")
+    working = Fact("working", "Working now", str(counts.live), "with a task open")
+    if study.status in (Study.Status.PAUSED, Study.Status.CLOSED):
+        working = Fact("working", "Working now", NO_NUMBER, f"nobody: the study is {study.status}")
+    return [done, working]
+
+
+def people_facts(study: Study, accounting: Accounts) -> list[Fact]:
+    """Return how many people entered, what they were paid, and the pay for an hour."""
+    return [*_people(study, accounting), *money_facts(study, accounting)]
+
+
+def _people(study: Study, accounting: Accounts) -> list[Fact]:
+    if study.is_imported:  # and nobody entered here
+        return []
+    entered, most = accounting.ledger.totals.participants, accounting.maximum.most_people
+    if study.dry_run_of_id is not None:
+        return [Fact("people", "People", str(entered), "all of them bots")]
+    if most is None:
+        return [Fact("people", "People", str(entered), "entered; no maximum is set")]
+    return [Fact("people", "People", str(accounting.maximum.people), f"of at most {most}")]
+
+
+def in_order(facts: list[Fact]) -> list[Fact]:
+    return sorted(facts, key=lambda fact: ORDER.index(fact.slug))
+
+
+def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
+    costs = accounting.costs
+    if costs is None:
+        why = "nobody pays bots" if study.dry_run_of_id is not None else "no reward is stated"
+        return [
+            Fact("money", "Money", NO_NUMBER, why),
+            Fact("hourly", "Hourly pay", NO_NUMBER, why),
+        ]
+    rate, promised = accounting.ledger.money.median_hourly_rate, study.promised_hourly_rate
+    detail = f"{costs.currency}, median, with screening"
+    detail += f"; promised {money(promised)}" if promised else ""
+    most = money(accounting.maximum.total)
+    sums = f"{costs.currency} paid, {money(costs.owed)} owed, at most {most}"
+    return [
+        Fact("money", "Money", money(costs.spent), sums),
+        Fact("hourly", "Hourly pay", str(rate), detail)
+        if rate is not None
+        else Fact("hourly", "Hourly pay", NO_NUMBER, "nobody has been paid yet"),
+    ]

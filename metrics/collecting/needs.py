@@ -1,0 +1,136 @@
+"""What of a study needs a person, with the button to where it is done."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.urls import reverse
+
+from annotation.counts import progress_of
+from annotation.models import Comment
+from annotation.services.late_answers import pending
+from jobs.models import Job
+from recruitment.costs import Accounts, accounts
+from recruitment.launch.channels import somebody_can_enter
+from recruitment.models import Payment
+from recruitment.people_table import WAITING
+from studies.design.steps import missing_steps
+from studies.models import Study
+from tiebreak.digits import money
+from tiebreak.reading.words import counted
+
+# What a list of participants needs, and the button that leads there.
+SENTENCES = {
+    "awaiting_payment": ("{} finished work and {waits} to be paid.", "Look"),
+    "screened_out": ("{} did not pass the test and {is} owed for it.", "Look"),
+    "stuck": ("{} stopped in the middle of a task, which others cannot take.", "Free the places"),
+    "paid_without_data": ("{} {was} paid and {has} no completed task.", "Look"),
+    "surplus": ("{} gave ratings that no task needed.", "Look"),
+}
+# What can be wrong with a channel, from its columns.
+CHANNEL_PROBLEMS = {
+    "link_refused": "link_problem",
+    "channel_problem": "problem",
+    "sync_problem": "sync_problem",
+}
+# The verbs of these sentences for one participant and for several.
+VERB_FORMS = (
+    {"waits": "waits", "was": "was", "has": "has", "is": "is"},
+    {"waits": "wait", "was": "were", "has": "have", "is": "are"},
+)
+
+
+@dataclass(frozen=True)
+class Need:
+    """A sentence, and the button to the page where something can be done about it.
+
+    `pays` is the list of people whom an owner's button pays.
+    """
+
+    code: str
+    sentence: str
+    url: str
+    button: str = "Look"
+    pays: str = ""
+
+
+def needs_of(study: Study, accounting: Accounts | None = None) -> list[Need]:
+    """Return what needs a person now. It reads every submission."""
+    accounting = accounting or accounts(study)
+    return [
+        *_of_draft(study),
+        *_of_collecting(study, accounting),
+        *_of_people(study, accounting),
+        *_of_answers(study),
+        *_of_jobs(study),
+    ]
+
+
+def _of_draft(study: Study) -> Iterator[Need]:
+    """Yield the steps that a draft lacks. Programs launch a dry run."""
+    if study.status == Study.Status.DRAFT and study.dry_run_of_id is None:
+        for shown in missing_steps(study):
+            sentence = f"{shown.step.title}: {shown.status.sentence}"
+            yield Need(shown.step.slug, sentence, shown.url, f"Go to {shown.step.title}")
+
+
+def _of_collecting(study: Study, accounting: Accounts) -> Iterator[Need]:
+    """Yield why an open study collects nothing: nobody can enter, or nothing is left to do."""
+    if study.status != Study.Status.OPEN:
+        return
+    now = progress_of(study, accounting.ledger.now)
+    if now.places and now.completed == now.places:
+        sentence = "All responses are completed. Close the study, or raise R to collect more."
+        url = reverse("recruitment:launch", args=[study.pk])
+        yield Need("all_completed", sentence, url, "Close the study")
+        return
+    url = reverse("recruitment:channels", args=[study.pk])
+    for channel in study.channels.all():
+        for code, column in CHANNEL_PROBLEMS.items():
+            if sentence := getattr(channel, column):
+                yield Need(code, sentence, url, "Open the channel")
+    for check in somebody_can_enter(study, accounting.maximum):
+        yield Need(
+            check.code, check.sentence, reverse(check.where, args=[study.pk]), "Open Recruit"
+        )
+
+
+def _of_people(study: Study, accounting: Accounts) -> Iterator[Need]:
+    url, entries = reverse("recruitment:ledger", args=[study.pk]), accounting.ledger
+    for name, (sentence, button) in SENTENCES.items():
+        if people := entries.totals.listed[name]:
+            text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
+            pays = name if WAITING[name].is_paid else ""
+            # The sum that is owed is known for all lists together.
+            owed = f", {money(entries.owed.amount)} {study.currency}" * (people == entries.unpaid)
+            label = f"Pay {counted(people, 'person', 'people')}{owed}…" if pays else button
+            yield Need(name, text, f"{url}?list={name}", label, pays)
+    if accounting.beyond_budget:
+        yield Need("beyond_budget", accounting.beyond_budget, url)
+    if accounting.under_promise:
+        yield Need("under_promise", accounting.under_promise, url)
+    if n := Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED).count():
+        sentence = f"{counted(n, 'payment')} not confirmed by the platform."
+        yield Need("unconfirmed", sentence, f"{url}#unknown-heading")
+
+
+def _of_answers(study: Study) -> Iterator[Need]:
+    people = pending(study).order_by().aggregate(n=Count("rater", distinct=True))["n"]
+    if people:
+        sentence = f"{counted(people, 'annotator')} answered after the study closed. Accept the answers or decline them."
+        yield Need("late", sentence, reverse("recruitment:launch", args=[study.pk]), "Decide")
+    comments = Comment.objects.filter(participation__study=study, done_at=None).count()
+    if comments:
+        sentence = (
+            f"{counted(comments, 'comment')} of annotators {'is' if comments == 1 else 'are'} open."
+        )
+        yield Need("comments", sentence, reverse("recruitment:comments", args=[study.pk]), "Read")
+
+
+def _of_jobs(study: Study) -> Iterator[Need]:
+    """Yield the kinds of work whose newest job failed."""
+    newest = {job.kind: job for job in Job.objects.filter(owner=study.pk).order_by("pk")}
+    for job in newest.values():
+        if job.status == Job.Status.FAILED:
+            url = reverse("metrics:jobs", args=[study.pk])
+            yield Need("failed_job", f"The last job “{job.kind}” failed.", url, "Open Jobs")

@@ -1,0 +1,133 @@
+"""The table of participants: their work, their pay, and what each waits for."""
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from annotation.models import Participation
+from annotation.services.screening import CheckRecord, check_records
+from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
+from recruitment.terms import owed
+
+
+@dataclass(frozen=True)
+class WaitingList:
+    """People who need a decision, and the one action that settles a row."""
+
+    name: str
+    title: str
+    sentence: str
+    action: str
+
+    @property
+    def is_paid(self) -> bool:
+        return self.action == "approve"
+
+
+WAITING = {
+    one.name: one
+    for one in (
+        WaitingList(
+            "awaiting_payment",
+            "Awaiting payment",
+            "These participants completed work that has not been paid yet.",
+            "approve",
+        ),
+        WaitingList(
+            "screened_out",
+            "Failed the test, awaiting payment",
+            "These participants failed the qualification test and were promised payment for taking it.",
+            "approve",
+        ),
+        WaitingList(
+            "paid_without_data",
+            "Paid without data",
+            "These participants were paid but have no completed work here. Payments cannot be undone.",
+            "settle",
+        ),
+        WaitingList(
+            "surplus",
+            "Surplus",
+            "This work was completed after all responses had been collected. Pay for it; it is left"
+            " out of the statistics.",
+            "settle",
+        ),
+        WaitingList(
+            "late",
+            "Late",
+            "These participants sent answers after the study was closed.",
+            "settle",
+        ),
+        WaitingList(
+            "stuck",
+            "Stuck",
+            "The time for these participants' task has run out, or they submitted on the platform"
+            " without finishing here. Free their places so that others can take them.",
+            "release",
+        ),
+    )
+}
+LABELS = {
+    "settle": "Mark as settled",
+    "release": "Free the place",
+    "ask-to-return": "Ask to return submission",
+}
+
+
+@dataclass(frozen=True)
+class Person:
+    """A row of the table."""
+
+    row: LedgerRow
+    checks: CheckRecord | None
+
+    @property
+    def participation(self) -> Participation:
+        return self.row.participation
+
+    @property
+    def name(self) -> str:
+        return self.participation.rater.pseudonym
+
+    @property
+    def source(self) -> str:
+        return platform_title(self.participation)
+
+    @property
+    def waits(self) -> list[WaitingList]:
+        return [one for name, one in WAITING.items() if name in self.row.lists]
+
+    @property
+    def can_be_paid(self) -> bool:
+        return any(one.is_paid for one in self.waits)
+
+    @property
+    def actions(self) -> dict[str, str]:
+        """What settles the row, with the labels of the buttons."""
+        return dict(self._action(one.action) for one in self.waits)
+
+    def _action(self, action: str) -> tuple[str, str]:
+        by_platform = pays_by_platform(self.participation.submission.channel)
+        if action == "release" and not self.row.hits and by_platform:
+            action = "ask-to-return"  # without work
+        return action, LABELS.get(action) or ("Pay…" if by_platform else "Mark as paid…")
+
+    @property
+    def due(self) -> str:
+        """What a row waits for that is paid, with the currency."""
+        amount = owed(self.participation) if self.can_be_paid else None
+        return "" if amount is None else f"{amount} {self.participation.study.currency}"
+
+
+def people_on(entries: Ledger, page: QuerySet[Participation]) -> list[Person]:
+    """Return the rows of a page of the ledger's matches, in three statements."""
+    rows = entries.rows_on_page(page)
+    raters = [row.participation.rater_id for row in rows]
+    records = check_records(entries.study.pk, raters=raters) if raters else {}
+    return [Person(row, records.get(row.participation.rater_id)) for row in rows]
+
+
+def lists_with_people(entries: Ledger) -> list[tuple[WaitingList, int]]:
+    """Return each list that somebody is on, with their number."""
+    listed = entries.totals.listed
+    return [(one, listed[name]) for name, one in WAITING.items() if listed[name]]

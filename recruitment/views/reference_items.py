@@ -1,0 +1,61 @@
+"""The page on which a reference item is written by hand: choose texts, click the right answer."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotation.services.reference_units import ROLES, add_chosen_unit
+from recruitment.reference_unit_forms import (
+    PER_PAGE,
+    ChosenUnitForm,
+    candidate,
+    candidates,
+    role_counts,
+)
+from studies.access import of_study
+from studies.models import Instance, Study, Unit
+from studies.refusals import told_on
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@of_study()
+def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
+    """List instances, and show one's texts with the answers to click; the saved one is a new item."""
+    search = request.GET.get("q", "").strip()[:200]
+    listed = candidates(study, search)
+    page = Paginator(listed, PER_PAGE).get_page(request.GET.get("page"))
+    chosen = _chosen(study, request.GET.get("instance")) or next(iter(page), None)
+    unit = candidate(study, chosen) if chosen else None
+    form = ChosenUnitForm(unit, list(study.criteria.all()), request.POST or None) if unit else None
+    if form is not None and request.method == "POST" and form.is_valid():
+        role = Unit.Role(form.cleaned_data["role"])
+        with told_on(form):
+            key = add_chosen_unit(study=study, role=role, row=form.row())
+            messages.success(request, f"{key} was added to {ROLES[role]}.")
+            return redirect(
+                f"{reverse('recruitment:reference-by-hand', args=[study.pk])}?q={search}"
+            )
+    context = {
+        "study": study,
+        "here": "quality",
+        "query": search,
+        "page": page,
+        "unit": unit,
+        "form": form,
+        "role_counts": role_counts(study),
+        "can_save": True,  # the page's own button is the one that is meant
+    }
+    status = 400 if form is not None and form.is_bound else 200
+    return render(request, "recruitment/reference_by_hand.html", context, status=status)
+
+
+def _chosen(study: Study, key: str | None) -> Instance | None:
+    if not key:
+        return None
+    instance = candidates(study, "").filter(key=key).first()
+    if instance is None:
+        raise Http404("This instance is not there, or has a reference item already.")
+    return instance

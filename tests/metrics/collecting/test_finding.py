@@ -1,0 +1,98 @@
+"""What Collect says first, in every state of a study and to everyone who may see it."""
+
+import re
+
+import lxml.html
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from annotation.imports.study_import import import_study
+from metrics.collecting.finding import MOST_WORDS
+from studies.models import Membership, Study
+from tests.architecture.test_states import STATES
+from tests.tiebreak.formats.bundles import make_bundle
+
+pytestmark = pytest.mark.django_db
+
+# What a sentence may only say of a study in these states.
+ONLY_IN = {
+    r"hour|forecast|rest takes": {"open"},
+    r"next comes": {"unfinished draft"},
+    r"close the study|nobody can enter": {"open, and nobody can work"},
+    r"bots": {"dry run"},
+    r"came from a file": {"imported"},
+}
+
+
+def made(name: str, folder) -> tuple[str, Study]:
+    state, make = STATES[name]
+    if name == "imported":
+        return state, import_study(path=make_bundle(folder / "b", with_ratings=True)).study
+    return state, make()
+
+
+def page_of(study: Study, role: str):
+    user, _ = User.objects.get_or_create(username=role, is_staff=True)
+    Membership.objects.create(study=study, user=user, role=role)
+    client = Client()
+    client.force_login(user)
+    answer = client.get(reverse("metrics:dashboard", args=[study.pk]))
+    return lxml.html.fromstring(answer.content.decode())
+
+
+def test_the_page_says_where_collecting_stands_in_every_state(tmp_path):
+    said: dict[str, str] = {}
+    for name in STATES:
+        state, study = made(name, tmp_path)
+        page = page_of(study, "owner")
+        sentence = page.xpath("string(//*[@id='finding'])")
+        said[name] = sentence
+        assert 0 < len(sentence.split()) <= MOST_WORDS
+        for words, states in ONLY_IN.items():
+            assert not re.search(words, sentence, re.I) or state in states, (name, sentence)
+        assert len(page.xpath("//*[contains(@class, 'primary')]/ancestor::main")) <= 1
+        assert bool(page.xpath("//dl[@class='facts']")) == ("draft" not in state)
+        assert bool(page.xpath("//table[contains(@class, 'links')]")) == state.startswith("open")
+        assert not page.xpath("//main//code")
+    assert (
+        len({said[name] for name in ("open", "full", "paused", "closed", "dry run", "imported")})
+        == 6
+    )
+
+
+def test_the_five_numbers_say_why_there_is_none(tmp_path):
+    undefined = {
+        "closed": {"working", "money", "hourly"},
+        "entered": {"money", "hourly"},
+        "dry run": {"money", "hourly"},
+        "imported": {"working", "money", "hourly"},
+    }
+    for name, expected in undefined.items():
+        page = page_of(made(name, tmp_path)[1], "owner")
+        facts = page.xpath("//dl[@class='facts']/div")
+        assert [fact.get("id") for fact in facts] == [
+            f"fact-{slug}" for slug in ("done", "people", "working", "money", "hourly")
+        ]
+        without = {
+            one.get("id").removeprefix("fact-") for one in facts if one.xpath("dd[@data-undefined]")
+        }
+        assert without == expected, name
+        assert all(fact.xpath("string(dd/span[@class='n'])") for fact in facts)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_viewers_see_how_far_it_is_and_neither_people_nor_money(tmp_path, name):
+    state, study = made(name, tmp_path)
+    page = page_of(study, "viewer")
+    assert not page.xpath("//*[@id='attention']")
+    assert not page.xpath("//table[contains(@class, 'stack')] | //*[@id='fact-money']")
+    sentence = page.xpath("string(//*[@id='finding'])")
+    assert 0 < len(sentence.split()) <= MOST_WORDS
+    pseudonyms = study.participations.values_list("rater__pseudonym", flat=True)
+    assert not any(name in lxml.html.tostring(page).decode() for name in pseudonyms)
+    shown = [one.get("id") for one in page.xpath("//dl[@class='facts']/div")]
+    imported = ["fact-done", "fact-people", "fact-working"]
+    seen = {"unfinished draft": [], "imported": imported}
+    assert shown == seen.get(state, ["fact-done", "fact-working"])

@@ -1,0 +1,222 @@
+"""A chart: strips below each other, each with a name, a plot and a value, drawn for page and file.
+
+On a page the strips are rows of HTML, whose style sheet places names beside or above their plots;
+a file is one SVG of a fixed width with the same plots.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
+
+from tiebreak.reading.charts.axes import Axis
+from tiebreak.reading.charts.svg import (
+    LETTER,
+    PAPER,
+    Canvas,
+    Fixed,
+    Fluid,
+    Kind,
+    Svg,
+    mark,
+    paint,
+    shortened,
+    svg,
+    tag,
+    titled,
+    width_of,
+    wrapped,
+)
+
+Draw = Callable[[Canvas], Iterable[str]]
+# The heights of strips in pixels; on a page they are classes, and long names make a strip higher.
+SIZES = {"row": 28, "line": 20, "gap": 8, "ticks": 22, "cell": 36, "ridge": 40, "small": 130}
+TALL = {"small": 130, "field": 250}
+SIZES |= TALL
+WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
+NAMES = 0.34  # of the width at most
+MARGIN, Y_MARGIN = 24, 64  # beside a plot, for the numbers at its ends or at the left of its rows
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A plot with its name at the left and its value at the right, or a line of words.
+
+    `words` stand in the place of the plot, in the style of the class `css`; a name of the class
+    `group` is a heading.
+    """
+
+    name: str = ""
+    draw: Draw | None = None
+    value: str = ""
+    words: str = ""
+    size: str = "row"
+    css: str = "name"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What a figure draws. Without strips there is nothing to draw.
+
+    `words` say what is drawn to those who cannot see it; the finding comes before them.
+    """
+
+    finding: str = ""
+    words: str = ""
+    strips: tuple[Strip, ...] = ()
+    legend: tuple[tuple[Kind, str], ...] = ()
+    has_y_axis: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.strips)
+
+    def __str__(self) -> str:
+        return self.page()
+
+    def __reduce__(self) -> tuple[type[Svg], tuple[Svg]]:
+        """A cache, which cannot keep functions that draw, keeps what a page shows."""
+        return Svg, (self.page(),)
+
+    @property
+    def alternative(self) -> str:
+        return f"{self.finding}. {self.words}"
+
+    def page(self) -> Svg:
+        """Return the chart as HTML that takes the width of its box."""
+        if not self:
+            return Svg()
+        key = "".join(
+            f'<span><svg viewBox="-8 -8 16 16">{mark(kind, {"class_": kind})}</svg>{escape(name)}</span>'
+            for kind, name in self.legend
+        )
+        key = f'<div class="key">{key}</div>' if key else ""
+        body = "".join(map(_html, self.strips))
+        css = "chart with-y" if self.has_y_axis else "chart"
+        start = f'<div class="{css}" role="img" aria-label="{escape(self.alternative)}">'
+        return Svg(f'<div class="chart-box">{start}{key}{body}</div></div>')
+
+    def file(self, title: str = "") -> Svg:
+        """Return the chart as an SVG of a fixed width, below a title if it stands alone."""
+        if not self:
+            return Svg()
+        layout = _Layout(self)
+        if title:
+            layout.write(title, "title", PAD, WIDTH - 2 * PAD)
+            layout.top += LINE_HEIGHT / 2
+        layout.draw_legend()
+        for strip in self.strips:
+            layout.draw_strip(strip)
+        height = layout.top + PAD
+        ground = [tag("rect", width=WIDTH, height=height, fill=PAPER)] if title else []
+        return svg(WIDTH, height, self.alternative, [*ground, *layout.drawn])
+
+
+NOTHING = Chart()
+
+
+def _html(strip: Strip) -> str:
+    if strip.css == "group":
+        return f'<div class="strip"><span class="group">{escape(strip.name)}</span></div>'
+    short = shortened(strip.name)
+    title = "" if short == strip.name else f' title="{escape(strip.name)}"'
+    parts = f'<span class="name"{title}>{escape(short)}</span>' if strip.name else ""
+    if strip.draw:
+        parts += f'<div class="plot {strip.size}"><svg>{"".join(strip.draw(Fluid()))}</svg></div>'
+    elif strip.words:
+        parts += f'<span class="words {strip.css}">{escape(strip.words)}</span>'
+    if strip.value:
+        parts += f'<span class="value">{escape(strip.value)}</span>'
+    return f'<div class="strip">{parts}</div>'
+
+
+class _Layout:
+    """Where the strips of a file come to stand: names, plots and values in three columns."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart, self.top, self.drawn = chart, float(PAD), list[str]()
+        rows = [strip for strip in chart.strips if strip.css != "group"]
+        names = max((width_of(shortened(strip.name)) for strip in rows), default=0.0)
+        self.names = min(names, NAMES * WIDTH)
+        values = max((width_of(strip.value) for strip in rows), default=0.0)
+        margin = Y_MARGIN if chart.has_y_axis else MARGIN
+        self.left = PAD + self.names + margin
+        self.right = WIDTH - PAD - values - MARGIN - (GAP if values else 0)
+
+    def write(self, words: str, css: str, x: float, width: float) -> None:
+        """Write lines of words from the top on, and leave the top below them."""
+        size = 16 if css == "title" else LETTER
+        for line in wrapped(words, width, size):
+            self.drawn.append(tag("text", escape(line), x=x, y=self.top + LETTER, **paint(css)))
+            self.top += LINE_HEIGHT
+
+    def draw_legend(self) -> None:
+        x = float(PAD)
+        for kind, name in self.chart.legend:
+            width = width_of(shortened(name)) + 2 * LETTER
+            if x > PAD and x + width > WIDTH - PAD:
+                x, self.top = float(PAD), self.top + LINE_HEIGHT + 4
+            key = Fixed(x + 7, self.top + LINE_HEIGHT / 2, 0, 0)
+            self.drawn.append(key.mark((0, 0), kind))
+            words = key.text((0, 0), shortened(name), "start", dx=12, dy=5)
+            self.drawn.append(words)
+            x += width + GAP
+        self.top += (LINE_HEIGHT + GAP) if self.chart.legend else 0
+
+    def draw_strip(self, strip: Strip) -> None:
+        if strip.css == "group":
+            self.top += GAP / 2
+            self.write(strip.name, "group", PAD, WIDTH - 2 * PAD)
+            return
+        if strip.words and strip.css == "axis":
+            self.write(strip.words, "axis", (self.left + self.right) / 2, self.right - self.left)
+            return
+        names = wrapped(shortened(strip.name), self.names) if strip.name else []
+        words = wrapped(strip.words, self.right - self.left) if strip.words else []
+        if strip.size in TALL:
+            self.top += GAP / 2
+        least = SIZES[strip.size] if strip.draw else SIZES["line"]
+        height = max(least, LINE_HEIGHT * max(len(names), len(words)) + (4 if names else 0))
+        column = self._column(names, PAD, height, "name")
+        if shortened(strip.name) != strip.name:
+            column = tag("g", titled(strip.name) + column)
+        self.drawn += [column, self._column(words, self.left, height, strip.css)]
+        if strip.value:
+            self.drawn.append(self._column([strip.value], WIDTH - PAD, height, "value"))
+        if strip.draw:
+            self.drawn += strip.draw(Fixed(self.left, self.top, self.right - self.left, height))
+        self.top += height
+
+    def _column(self, lines: list[str], x: float, height: float, css: str) -> str:
+        """Return lines in the middle of a strip."""
+        first = self.top + height / 2 - LINE_HEIGHT * (len(lines) - 1) / 2 + 5
+        return "".join(
+            tag("text", escape(line), x=x, y=first + n * LINE_HEIGHT, **paint(css))
+            for n, line in enumerate(lines)
+        )
+
+
+def x_grid(canvas: Canvas, axis: Axis) -> str:
+    """Draw a line from top to bottom at each tick."""
+    return canvas.path([((axis.at(t), 0), (axis.at(t), 1)) for t in axis.ticks()], "grid")
+
+
+def y_grid(canvas: Canvas, axis: Axis) -> Iterator[str]:
+    """Draw a line from left to right at each tick, and its number; the axis goes upwards."""
+    yield canvas.path([((0, 1 - axis.at(t)), (1, 1 - axis.at(t))) for t in axis.ticks()], "grid")
+    for tick in axis.ticks():
+        at = (0, 1 - axis.at(tick))
+        yield canvas.text(at, axis.tick_name(tick), "y-tick", dx=-8, dy=5)
+
+
+def x_axis(axis: Axis, label: str) -> tuple[Strip, Strip]:
+    """Return the numbers below a plot, of which a narrow page shows every other one, and the title."""
+
+    def draw(canvas: Canvas) -> Iterator[str]:
+        ticks = axis.ticks()
+        is_narrow = canvas.is_narrower_than(sum(width_of(axis.tick_name(t)) for t in ticks))
+        for n, tick in enumerate(ticks):
+            if n % 2 and is_narrow:
+                continue
+            hidden = {"data_n": 1} if n % 2 and len(ticks) > 3 else {}
+            yield canvas.text((axis.at(tick), 0.5), axis.tick_name(tick), "tick", dy=5, **hidden)
+
+    return Strip(draw=draw, size="ticks"), Strip(words=label, css="axis")
