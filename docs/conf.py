@@ -17,6 +17,8 @@ exclude_patterns = ["example"]
 html_theme = "furo"
 html_title = "Tiebreak"
 html_favicon = "../static/images/favicon.svg"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 
 myst_heading_anchors = 6
@@ -26,31 +28,9 @@ autodoc_default_options = {"members": True, "imported-members": True, "member-or
 autodoc_typehints = "none"  # numpydoc's sections name the types in words
 numpydoc_show_class_members = False
 
-# The index lists the documents in prose, for pages and repository hosts alike; this is the site's menu.
-MENU = """
-```{toctree}
-:hidden:
-:glob:
-:titlesonly:
-
-tutorial
-how-to/*
-generate-and-select
-judges
-collecting
-library
-running-a-server
-which-number
-formats
-methods
-glossary
-reference/*
-architecture
-security
-performance
-```
-"""
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+GROUP = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.M)
+ENTRY = re.compile(r"^\* \[[^\]]+\]\((?!\.\./)([^)]+)\.(?:md|rst)\)", re.M)
 LISTED = re.compile(r"^(\w+) {2,}(\S.*)$")
 
 
@@ -61,7 +41,17 @@ def keep_links_inside(_: Sphinx, name: str, source: list[str]) -> None:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(name), link[2]))
         return link[1] if "://" not in path and path.startswith("../") else link[0]
 
-    source[0] = LINK.sub(replaced, source[0]) + (MENU if name == "index" else "")
+    source[0] = LINK.sub(replaced, source[0]) + (menu(source[0]) if name == "index" else "")
+
+
+def menu(index: str) -> str:
+    """Return the side bar's groups, which are those in which the index lists the documents."""
+    return "".join(
+        f"\n```{{toctree}}\n:hidden:\n:titlesonly:\n:caption: {group[1]}\n\n"
+        + "\n".join(ENTRY.findall(group[2]))
+        + "\n```\n"
+        for group in GROUP.finditer(index)
+    )
 
 
 def list_names(_: Sphinx, what: str, _name: str, *rest: object) -> None:

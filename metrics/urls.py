@@ -2,6 +2,7 @@ from django.urls import include, path
 
 import studies.converters  # noqa: F401  registers public_id and name
 from metrics import home, job_views
+from metrics.collecting import contested
 from metrics.collecting import views as collecting
 from metrics.exports import views as export_views
 from metrics.licensing import views as licence_views
@@ -16,6 +17,7 @@ app_name = "metrics"
 study_pages = [
     path("", collecting.collect, name="dashboard"),
     path("collecting/numbers/", collecting.numbers, name="collecting-numbers"),
+    path("contested/", contested.contested_items, name="contested"),
     path("attention/", collecting.attention, name="attention"),
     path("generate-and-select/", generate_select.generate_select, name="generate-select"),
     path("generate-and-select/part/jobs/", generate_select.jobs, name="generate-select-jobs"),

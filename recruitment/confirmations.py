@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from typing import Any
+
+from django.db.models import Field
+from django.utils.text import Truncator
 
 from annotation.counts import progress_of, study_counts
 from annotation.services.late_answers import LateAnswers, late_answers
@@ -63,8 +67,15 @@ def final_of(study: Study) -> tuple[str, ...]:
         f"The systems: {', '.join(system.name for system in study.ordered_systems())}.",
         f"The criteria with their questions and scales: {', '.join(criteria)}.",
         "The expected answers of reference items.",
-        f"These settings: {'; '.join(str(field.verbose_name) for field in frozen)}.",
+        f"These settings: {'; '.join(_setting(study, field) for field in frozen)}.",
     )
+
+
+def _setting(study: Study, field: "Field[Any, Any]") -> str:
+    """Return the name of a setting, with its value if it has one."""
+    show = getattr(study, f"get_{field.name}_display", lambda: getattr(study, field.name))
+    value = Truncator("" if show() is None else show()).chars(60)
+    return f"{field.verbose_name}: {value}" if value else str(field.verbose_name)
 
 
 def who_can_enter(study: Study) -> str:

@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from studies.access import researchers_only
+from studies.guide_search import search_guides
 from studies.guides import INDEX, PICTURES, read_guide
 
 
@@ -14,7 +15,9 @@ def guide(request: HttpRequest, name: str = INDEX) -> HttpResponse:
     document = read_guide(name)
     if document is None:
         raise Http404("There is no such document.")
-    return render(request, "studies/guide.html", {"guide": document, "is_index": name == INDEX})
+    query = request.GET.get("q", "").strip() if name == INDEX else ""
+    context = {"guide": document, "is_index": name == INDEX, "query": query}
+    return render(request, "studies/guide.html", context | {"found": search_guides(query)})
 
 
 @require_safe

@@ -1,11 +1,12 @@
 """The documents in docs/ as pages: Markdown with anchors, and links that lead to other pages.
 
+The index shows only its four groups of documents: what precedes them is for people without a server.
 A guide is named by its path in docs/ without `.md`, such as `how-to/write-the-paper`.
 """
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,8 +54,7 @@ def read_guide(name: str) -> Guide | None:
     """Return a guide, or None if docs/ has none of this name."""
     if name not in guide_names():
         return None
-    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    title = text.partition("\n")[0].removeprefix("# ")
+    title, text = _source(name)
     html = nh3.clean(
         _PARSER.render(text, {"name": name}),
         tags=TAGS | {"img"},
@@ -65,6 +65,56 @@ def read_guide(name: str) -> Guide | None:
         link_rel="noopener noreferrer",
     )
     return Guide(name, title, mark_safe(html))  # noqa: S308  the sanitiser's output
+
+
+@dataclass(frozen=True)
+class Section:
+    """The text below one heading of a guide, up to the next one; `anchor` is "" for the title."""
+
+    guide: str
+    title: str
+    heading: str
+    anchor: str
+    text: str
+
+    @property
+    def address(self) -> str:
+        return address_of(f"{self.guide}#{self.anchor}")
+
+
+@lru_cache
+def guide_sections() -> tuple[Section, ...]:
+    """Return the sections of all guides, in the order in which the index lists the guides."""
+    order = re.findall(r"^\* .*?\]\((\S+)\.md\)", _source(INDEX)[1], re.M)
+    listed = [name for name in order if name in guide_names()]
+    return tuple(section for name in dict.fromkeys(listed) for section in _sections(name))
+
+
+def _sections(name: str) -> Iterator[Section]:
+    title, text = _source(name)
+    heading, anchor, below = title, "", list[str]()
+    tokens = _PARSER.parse(text, {"name": name})
+    for before, token in zip([tokens[0], *tokens], tokens, strict=False):
+        if before.type == "heading_open" and before.tag != "h2":
+            yield Section(name, title, heading, anchor, " ".join(below))
+            heading, anchor, below = _words(token), str(before.attrGet("id")), []
+        elif token.type in {"inline", "fence"} and before.tag != "h2":
+            below.append(_words(token))
+    yield Section(name, title, heading, anchor, " ".join(below))
+
+
+def _words(token: Token) -> str:
+    """Return the text of a token without its markup."""
+    if not token.children:
+        return token.content
+    return "".join(" " if c.type == "softbreak" else c.content for c in token.children)
+
+
+def _source(name: str) -> tuple[str, str]:
+    """Return the title and the Markdown of a guide."""
+    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    title = text.partition("\n")[0].removeprefix("# ")
+    return title, text[text.index("\n## ") :] if name == INDEX else text
 
 
 def anchor_of(heading: str) -> str:

@@ -25,6 +25,7 @@ from studies.data.table_import import (
     import_table_in_steps,
     inspect_table,
 )
+from studies.design.protocols import fill_in, protocol_named
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
@@ -55,6 +56,8 @@ class ImportRequest:
     kind: str = ""
     # How ratings of other people are to be read, if the file has them.
     ratings: RatingChoice | None = None
+    # The template of a published protocol that fills in the draft of a table; "" for none.
+    template: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,13 @@ def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
 
 
 def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
+    protocol = protocol_named(request.template) if request.template else None
+
+    def filled_in(study: Study) -> None:
+        if protocol is not None:
+            fill_in(study=study, protocol=protocol, by=request.by)
+        then(study)
+
     imported = yield from import_table_in_steps(
         path=request.upload.path,
         plain=PlainTable.of(reading, request.upload.name),
@@ -156,7 +166,7 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         limits=upload_limits(),
         bad_rows=request.bad_rows,
         known_dataset=request.known_dataset,
-        then=then,
+        then=filled_in,
     )
     summary = imported.summary
     sentence = (
@@ -168,7 +178,9 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     left_out = (
         (f"Problems that were left out: {summary.n_problems:,}.",) if summary.problems else ()
     )
-    return ImportedUpload(imported.study, sentence, (*summary.notes, *left_out), imported)
+    steps_left = protocol.steps_left if protocol else ()
+    remarks = (*summary.notes, *left_out, *steps_left)
+    return ImportedUpload(imported.study, sentence, remarks, imported)
 
 
 def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSummary, bool]:
@@ -300,6 +312,7 @@ def start_import(request: ImportRequest) -> Job:
         "bad_rows": request.bad_rows,
         "known_dataset": request.known_dataset,
         "kind": request.kind,
+        "template": request.template,
         "ratings": None if request.ratings is None else asdict(request.ratings),
     }
     key = f"import:{request.upload.id}"
@@ -329,6 +342,7 @@ def _request_of(job: Job) -> ImportRequest:
         known_dataset=options["known_dataset"],
         kind=options.get("kind", ""),
         ratings=rating_choice_in(options),
+        template=options.get("template", ""),
     )
 
 

@@ -40,6 +40,7 @@ from jobs.services import stop_job
 from studies.access import researchers_only
 from studies.data.bundle_import import KnownDataset
 from studies.data.table_import import BadTable, Choice
+from studies.design.protocols import protocols
 from studies.models import Study
 from studies.refusals import as_not_found, form_errors
 from tiebreak.errors import DomainError
@@ -207,6 +208,7 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
         choice=choice,
         bad_rows="leave_out" if request.POST.get("leave_out") else "refuse",
         known_dataset="use" if request.POST.get("use_known") else "refuse",
+        template=request.POST.get("template", ""),
     )
 
 
@@ -251,6 +253,8 @@ def _columns_page(
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
         "leaves_out": bool(request.POST.get("leave_out")),
+        "templates": protocols(),
+        "template": request.POST.get("template", ""),
     }
     status = 200 if refusal is None else 400
     return render(request, "imports/columns.html", context, status=status)

@@ -1,6 +1,6 @@
 """The page *Collect*: whether it runs, and whether it needs somebody."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,9 +10,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotation.counts import StudyCounts, study_counts
+from metrics.collecting.contested import contested_need
 from metrics.collecting.facts import Fact, in_order, people_facts, progress_facts
 from metrics.collecting.finding import DRAFTS, finding
-from metrics.collecting.needs import needs_of
+from metrics.collecting.needs import Need, needs_of
 from metrics.results.collection_figure import progress_figure
 from metrics.results.requested_report import Freshness, asked_for
 from metrics.results.selectors import stored_counts, stored_moments, stored_plan
@@ -88,7 +89,9 @@ class Collecting:
         moments = None if self.freshness.is_stale else stored_moments(self.freshness.snapshot)
         is_collected = not self.study.is_imported and self.counts.completed
         figure = progress_figure(self.study, self.counts, moments) if is_collected else None
-        return {"figure": figure, "criterion": "all"}
+        # The page begins with the finding.
+        titled = figure and replace(figure, finding="Progress and pace", sentence="")
+        return {"figure": titled, "criterion": "all"}
 
     @property
     def needing(self) -> dict[str, Any]:
@@ -97,9 +100,16 @@ class Collecting:
             "study": self.study,
             "frame": self.frame,
             "is_owner": self.frame.right >= Right.OWN,
-            "needs": needs_of(self.study, self.accounting),
+            "needs": [*needs_of(self.study, self.accounting), *self._contested],
             "slow_facts": self.slow_facts,
         }
+
+    @property
+    def _contested(self) -> list[Need]:
+        """The contested items, once no more answers come that could decide them."""
+        is_over = self.frame.state in {StudyState.CLOSED, StudyState.IMPORTED}
+        can_settle = is_over and self.frame.can_change
+        return contested_need(self.study, self.freshness.snapshot) if can_settle else []
 
     @property
     def people(self) -> dict[str, Any]:

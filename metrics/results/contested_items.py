@@ -12,7 +12,7 @@ from annotation.models.rating import RatingQuerySet
 from annotation.views.unit_presentation import Turn, turns_of
 from studies.models import Study, Unit
 from tiebreak.report.criterion import Criterion
-from tiebreak.scales import Scale
+from tiebreak.scales import Label, Scale
 
 PER_PAGE = 10
 # So many units are listed, because nobody reads more; the others are found by searching.
@@ -32,6 +32,11 @@ class UnitAgreement:
     def share(self) -> float:
         return self.top / self.n
 
+    @property
+    def is_contested(self) -> bool:
+        """Whether no label has more than half of the ratings."""
+        return 2 * self.top <= self.n
+
 
 @dataclass(frozen=True)
 class Contested:
@@ -47,6 +52,7 @@ class Answer:
     is_machine: bool
     words: str
     seconds: float | None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,16 +142,19 @@ def _answers(
         seconds = None if rating.duration_ms is None else rating.duration_ms / 1000
         is_machine = rating.rater.kind == Rater.Kind.MACHINE
         words = _words(rating, by_pk[rating.unit_id], scale)
-        answer = Answer(rating.rater.pseudonym, is_machine, words, seconds)
+        answer = Answer(rating.rater.pseudonym, is_machine, words, seconds, rating.reason)
         answers[rating.unit_id].append(answer)
     return answers
 
 
 def _words(rating: Rating, unit: Unit, scale: Scale) -> str:
-    """Return a label in words, in which systems have their names."""
     if rating.label is None:
         return "not parsed"
-    label = scale.parse_label(rating.label)
+    return label_in_words(scale.parse_label(rating.label), unit, scale)
+
+
+def label_in_words(label: Label, unit: Unit, scale: Scale) -> str:
+    """Return a label in words, in which systems have their names."""
     preferred = dict(zip((-1, 1), unit.system_names, strict=True)).get(scale.side_of(label))
     if not preferred:
         return scale.short_name(label)

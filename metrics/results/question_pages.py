@@ -40,6 +40,7 @@ from tiebreak.reading.figures.raters.fatigue import fatigue_slopes_figure
 from tiebreak.reading.figures.raters.nonresponse import nonresponse_figures
 from tiebreak.reading.figures.raters.perception import perception_figures
 from tiebreak.reading.figures.raters.single_raters import single_rater_figures
+from tiebreak.reading.figures.systems.differences import differences_figure
 from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
 from tiebreak.reading.figures.systems.systems import (
@@ -189,6 +190,13 @@ PAGES = (
         lambda shown: [win_matrix_figure(shown.about), order_figure(shown.about)],
         part_of=SYSTEMS.slug,
         offered=lambda about: _has_wins(about) and has_several(about),
+    ),
+    Page(
+        "differences",
+        "Are two systems equally good?",
+        lambda shown: [differences_figure(shown.about)],
+        part_of=SYSTEMS.slug,
+        offered=_has_wins,
     ),
     Page(
         "with-machines",

@@ -9,6 +9,7 @@ from statistics import median
 
 from recruitment.launch.check import LaunchCheck, warning
 from studies.models import Generation, Instance, Study
+from studies.rendering.recognising import SIGNS
 from tiebreak.digits import in_digits
 from tiebreak.reading.words import counted
 
@@ -51,12 +52,9 @@ AS_AN_AI = re.compile(
     re.IGNORECASE,
 )
 FORMATS: dict[str, Callable[[str], object]] = {
-    "Markdown headings": re.compile(r"^#{1,6} ", re.MULTILINE).search,
-    "bold text (**)": re.compile(r"\*\*\S").search,
+    **SIGNS,
     "bullet points": re.compile(r"^ *[-*•] ", re.MULTILINE).search,
     "numbered lists": re.compile(r"^ *\d+[.)] ", re.MULTILINE).search,
-    "tables": re.compile(r"^\|.*\|", re.MULTILINE).search,
-    "code blocks": lambda text: "```" in text,
     "boxed answers": lambda text: "\\boxed" in text,
     "several lines": lambda text: "\n" in text.strip(),
     "an opening such as “Sure” or “Certainly”": re.compile(

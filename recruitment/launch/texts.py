@@ -15,6 +15,9 @@ from recruitment.launch.check import (
 )
 from studies.models import Generation, Instance, Study, System, Unit
 from studies.models.shown_fields import parsed_fields
+from studies.rendering.recognising import LEAST_SHARE, LOOKED_AT, markdown_share
+from studies.rendering.renderers import RENDERERS
+from tiebreak.digits import percent
 from tiebreak.reading.words import counted
 
 
@@ -46,6 +49,28 @@ def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
             " them, sample real generations, and plan the tasks again.",
             GENERATE_SELECT,
         )
+
+
+def raw_markdown(study: Study) -> Iterator[LaunchCheck]:
+    """Yield a warning of texts whose asterisks and number signs annotators would read."""
+    texts = Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.systems.all()
+    )
+    sources = Instance.objects.filter(dataset=study.dataset_id).exclude(source="")
+    for chosen, what, rows in (
+        (study.generation_format, "Responses", texts.values_list("text", flat=True)),
+        (study.source_format, "Source texts", sources.values_list("source", flat=True)),
+    ):
+        if RENDERERS[chosen].is_markup:
+            continue
+        share = markdown_share(rows.order_by("pk")[:LOOKED_AT])
+        if share >= LEAST_SHARE:
+            yield warning(
+                "raw_markdown",
+                f"{what} have Markdown ({percent(share)} of those looked at), and annotators would"
+                " see its signs. Show them as Markdown.",
+                TASK,
+            )
 
 
 def absent_fields(study: Study) -> Iterator[LaunchCheck]:

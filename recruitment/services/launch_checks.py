@@ -34,6 +34,7 @@ AT_FIRST: tuple[Look, ...] = (
     questions.gold_checks_look_like_other_items,
     questions.expected_answers_favour_nobody,
     texts.dummy_texts,
+    texts.raw_markdown,
     texts.absent_fields,
     texts.identical_texts,
     texts.empty_texts,

@@ -22,6 +22,7 @@ from studies.data.bundle_import import (
 )
 from studies.models import Dataset, Generation, Instance, Study, System
 from studies.models.shown_fields import setting_of
+from studies.rendering.recognising import LOOKED_AT, recognised_format
 from tiebreak.errors import DomainError
 from tiebreak.formats import CriterionSpec, FormatError, StudySpec
 from tiebreak.formats.limits import LIMITS, Limits
@@ -218,12 +219,23 @@ def _stored(
     study_settings = {
         "comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS)),
         "fields": setting_of(summary.plan.fields),
+        **_formats(dataset),
     }
     spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=study_settings)
     imported = ImportedTable(store_study(spec, dataset, owner), summary, known is not None)
     if "then" in options:
         options["then"](imported.study)
     return imported
+
+
+def _formats(dataset: Dataset) -> dict[str, str]:
+    """Return how texts are shown: as Markdown, where they have it."""
+    texts = Generation.objects.filter(instance__dataset=dataset).order_by("pk")
+    sources = dataset.instances.exclude(source="").values_list("source", flat=True)
+    return {
+        "generation_format": recognised_format(texts.values_list("text", flat=True)[:LOOKED_AT]),
+        "source_format": recognised_format(sources[:LOOKED_AT]),
+    }
 
 
 def _store_dataset(

@@ -95,6 +95,9 @@ class Step:
     room = Room.DESIGN
     argument = under = ""
 
+    def url_of(self, study: Study) -> str:
+        return reverse(self.url_name, args=[study.pk])
+
 
 @dataclass(frozen=True)
 class StudyPage:
@@ -332,10 +335,9 @@ def url_after(frame: StudyFrame, slug: str) -> str:
 def _shown(step: Step, study: Study) -> ShownStep:
     prefix = step.slug.replace("-", "_")
     facts = {name: getattr(study, f"{prefix}_{name}") for name in step.facts}
-    url = reverse(step.url_name, args=[study.pk])
     status = step.status(study, facts)
     if status.is_open and study.status == Study.Status.CLOSED:
         status = not_needed("Nothing to do: the study is closed.")
     if status.is_open and study.dry_run_of_id is not None:
         status = not_needed("Nothing to do: only bots rate a dry run.")
-    return ShownStep(step, status, url)
+    return ShownStep(step, status, step.url_of(study))

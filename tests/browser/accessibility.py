@@ -59,8 +59,8 @@ def check_ids(page: Page) -> None:
 def check_legible(page: Page) -> None:
     """Check that text in figures is at least 11 px, because figures may shrink with the screen."""
     sizes = page.evaluate(
-        "[...document.querySelectorAll('svg.chart text')].map((text) =>"
-        " parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
+        "[...document.querySelectorAll('.chart :is(text, span)')].map((text) =>"
+        " parseFloat(getComputedStyle(text).fontSize))"
     )
     assert min(sizes, default=12) >= 11, f"{page.url}: text of {min(sizes):.1f} pixels"
 
@@ -73,7 +73,7 @@ WORDS = """before => {
   while (walker.nextNode()) {
     const node = walker.currentNode, holder = node.parentElement;
     if (before && before.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING) break;
-    if (holder.closest('table, svg, .text, .unseen, form, script') || !holder.checkVisibility()) continue;
+    if (holder.closest('table, svg, .chart, .files, .text, .unseen, form, script') || !holder.checkVisibility()) continue;
     seen.push(...node.data.split(/\\s+/).filter(word => /\\p{L}/u.test(word)));
   }
   return seen.length;

@@ -56,13 +56,10 @@ def test_a_researcher_exports_and_writes_the_report(
         assert {"report.html", "report.pdf", "tables.tex"} <= names_in(tmp_path / "report.zip")
 
 
-@pytest.mark.parametrize("path", ["", "results/", "data-and-report/"])
-def test_one_press_gives_the_pdf_beside_the_button(
-    live_server, chromium_page: Page, tmp_path, path
-):
+def test_one_press_gives_the_pdf_beside_the_button(live_server, chromium_page: Page, tmp_path):
     page, study = chromium_page, rated(tmp_path / "b")
     log_in(page, live_server.url, study)
-    page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+    page.goto(f"{live_server.url}/studies/{study.pk}/data-and-report/")
     with page.expect_download() as report:
         page.get_by_role("button", name="Report as PDF").click()
     assert report.value.suggested_filename == f"report-{study.pk}.pdf"
@@ -79,7 +76,7 @@ def test_the_file_of_a_slow_report_comes_by_itself(live_server, chromium_page: P
     key = f"report-files:{study.pk}"
     job = make_job(study, kind="report-files", status="running", exclusive_key=key)
     log_in(page, live_server.url, study)
-    page.goto(f"{live_server.url}/studies/{study.pk}/")
+    page.goto(f"{live_server.url}/studies/{study.pk}/data-and-report/")
     page.get_by_role("button", name="Report as PDF").click()
     expect(page.get_by_role("progressbar", name="Writing the report")).to_be_visible()
     list(ReportFilesJob().run(job, {}))

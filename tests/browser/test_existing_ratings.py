@@ -37,7 +37,7 @@ def ada(page: Page, live_server: Any) -> Page:
 
 
 def upload(page: Page, name: str, content: bytes) -> None:
-    page.get_by_role("link", name="New study from data").first.click()
+    page.get_by_role("link", name="Ratings I have").click()
     page.locator("#id_file").set_input_files(
         {"name": name, "mimeType": "application/octet-stream", "buffer": content}
     )

@@ -11,6 +11,7 @@ from studies.models import Instance, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.pages import numbers
 from tests.browser.test_dashboard import OPEN_ALL, open_dashboard, rate
+from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 
@@ -31,17 +32,17 @@ def of_two_kinds(folder) -> Study:
 
 def test_a_part_is_chosen_kept_and_left_by_clicks(live_server, chromium_page: Page, tmp_path):
     page, study = chromium_page, of_two_kinds(tmp_path)
-    open_dashboard(page, live_server.url, study)
+    log_in(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/")
     expect(page.locator(".n-used")).to_have_text(numbers(12))
     page.get_by_text("Filter", exact=True).click()
     page.get_by_label("Category").select_option("news")
     page.get_by_role("button", name="Show this part").click()
     expect(page.locator(".n-used")).to_have_text(numbers(8))
     expect(page).to_have_url(
-        f"{live_server.url}/studies/{study.pk}/?criterion=preference&category=news"
+        f"{live_server.url}/studies/{study.pk}/results/?criterion=preference&category=news"
     )
-    page.get_by_role("link", name="All results").click()
-    page.get_by_role("link", name="Agreement", exact=True).click()
+    page.get_by_role("link", name="Can I trust the raters?").click()
     expect(page.locator(".n-used")).to_have_text(numbers(8))
     expect(page.locator(".of-part")).to_be_visible()
     page.get_by_role("link", name="Remove the filter: category news").click()
@@ -56,7 +57,7 @@ def test_a_part_updates_while_it_is_looked_at(live_server, chromium_page: Page, 
     refresh_report(study=study)
     page, chosen = chromium_page, Filter(raters="channel:test")
     open_dashboard(page, live_server.url, study)
-    page.goto(f"{live_server.url}/studies/{study.pk}/?{chosen.address}")
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/?{chosen.address}")
     expect(page.get_by_text("The statistics are being computed")).to_be_visible()
     refresh_report(study=study, chosen=chosen)
     expect(page.locator(".n-used")).to_have_text(numbers(1))

@@ -28,7 +28,7 @@ def columns(page: Page, live_server: Any) -> Page:
     page.get_by_label("Username").fill("ruth")
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Log in").click()
-    page.get_by_role("link", name="New study from data").first.click()
+    page.get_by_role("link", name="Texts I have").click()
     page.locator("#id_file").set_input_files(
         {"name": "table.csv", "mimeType": "text/csv", "buffer": TABLE}
     )

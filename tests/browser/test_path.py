@@ -162,7 +162,7 @@ def test_members_see_what_their_role_lets_them(chromium_page: Page, live_server:
     membership.role = "viewer"
     membership.save()
     page.goto(f"{live_server.url}/studies/{study.pk}/")
-    expect(page.locator(".study-nav a")).to_have_count(3)
+    expect(page.locator(".rooms a")).to_have_count(2)
     page.goto(f"{live_server.url}/studies/{study.pk}/ledger/")
     expect(page.locator("main")).to_contain_text("owner")
     check_accessible(page)
@@ -170,7 +170,7 @@ def test_members_see_what_their_role_lets_them(chromium_page: Page, live_server:
 
 def test_templates_fit(chromium_page: Page, live_server: Any, ruth: User):
     log_in(chromium_page, live_server.url)
-    chromium_page.get_by_role("link", name="From a template").click()
+    chromium_page.get_by_role("link", name="From a template of a published protocol").click()
     chromium_page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     look(chromium_page)
     chromium_page.get_by_role("button", name="Use this template").first.click()
@@ -199,14 +199,14 @@ def test_the_desktop_in_the_preview_has_both_columns_and_opens_in_full_size(
     expect(opened.value.locator("h2").first).to_have_text("Guidelines")
 
 
-def test_on_a_phone_the_row_of_pages_fades_where_it_goes_on(
+def test_on_a_phone_the_row_of_steps_fades_where_it_goes_on(
     chromium_page: Page, live_server: Any, ruth: User
 ):
     page, study = chromium_page, make_open_study(instances=1, member=ruth)
     log_in(page, live_server.url)
     page.set_viewport_size({"width": 360, "height": 800})
     page.goto(live_server.url + reverse("recruitment:size", args=[study.pk]))
-    pages = page.locator(".study-nav .pages")
+    pages = page.locator(".study-nav")
     assert "gradient" in pages.evaluate("(element) => getComputedStyle(element).maskImage")
     pages.evaluate("(element) => element.scrollTo(element.scrollWidth, 0)")
     last, row = pages.locator("a").last.bounding_box(), pages.bounding_box()

@@ -94,8 +94,8 @@ def log_in(page: Page, url: str) -> None:
 
 
 def upload(page: Page, url: str, bundle: Path) -> Study:
-    page.goto(f"{url}/admin/studies/study/")
-    page.get_by_role("link", name="New study from data").click()
+    page.goto(f"{url}/admin/")
+    page.get_by_role("link", name="Texts I have").click()
     page.locator("input[type=file]").set_input_files(bundle)
     page.get_by_role("button", name="Continue").click()
     see(success(page, 10, 0))
@@ -204,7 +204,8 @@ def _identity(page: Page) -> str:
 
 def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
     page.goto(f"{url}/studies/{study.pk}/ledger/")
-    page.get_by_role("button", name=f"Exclude and replace: {person.rater.pseudonym}").click()
+    page.get_by_role("link", name=person.rater.pseudonym).click()
+    page.get_by_role("button", name="Exclude and replace…").click()
     see(page.locator(".confirm li").filter(has_text=numbers(8, 4)))
     confirm(page)
     see(success(page, 4))
@@ -241,7 +242,7 @@ def test_from_an_upload_to_the_analysis(
     change_state(page, url, study, "Close", "closed")
 
     page.goto(f"{url}/studies/{study.pk}/")
-    see(page.locator("#progress-heading").filter(has_text=numbers(8, 8)))
+    see(page.locator("#fact-done dd").filter(has_text=numbers(8, 8)))
     see(page.locator(".n-used").filter(has_text=numbers(16)))
     shown = page.request.get(f"{url}/studies/{study.pk}/report.json").json()
     out, report = tmp_path / "export", tmp_path / "report.json"

@@ -130,7 +130,7 @@ def import_spreadsheet(ruth: Researcher) -> None:
     page.get_by_label("Password").fill("a long password")
     ruth.press("Log in")
     ruth.look("01-studies")
-    ruth.follow("New study from data")
+    ruth.follow("Texts I have")
     ruth.look("02-new-study")
     ruth.drop(spreadsheet(), "Nachtschicht Ü.csv")
     ruth.press("Continue")
@@ -209,20 +209,19 @@ def rate(browser: Browser, url: str, link: str) -> str:
 
 
 def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: str) -> None:
-    """Three people rate everything, and the open Overview follows."""
+    """Three people rate everything, and the room Collect follows."""
     page = ruth.page
-    ruth.click(page.get_by_role("link", name="Overview").first)
-    ruth.look("17-overview-empty")
+    ruth.click(page.get_by_role("link", name="Collect", exact=True))
+    ruth.look("17-collect-empty")
     for n, person in enumerate(("ann", "bob", "cid"), start=1):
         submission = prolific.reserve(there, person)
         code = rate(browser, ruth.url, prolific.start(submission))
         expect(page.locator(".counted")).to_have_text(str(n * ITEMS))
         assert prolific.complete(submission, code) == "AWAITING REVIEW"
-    expect(page.locator("#progress-heading")).to_have_text(numbers(9, 9))
-    expect(page.locator(".n-used")).to_have_text(numbers(9))
+    expect(page.locator("#fact-done dd")).to_have_text(numbers(9, 9))
     page.reload()
     expect(page.locator("[data-need=all_completed]")).to_be_visible()
-    ruth.look("18-overview")
+    ruth.look("18-collect")
 
 
 def downloaded(ruth: Researcher, kind: str, folder: Path) -> Path:
@@ -258,6 +257,8 @@ def test_from_a_spreadsheet_to_the_report(
     there = launch(ruth, prolific)
     collect(ruth, browser, prolific, there)
 
+    ruth.click(ruth.page.get_by_role("link", name="Results", exact=True))
+    expect(ruth.page.locator(".n-used")).to_have_text(numbers(9))
     ruth.follow("Data & report")
     ruth.look("19-data-and-report")
     ruth.press("Write the report")

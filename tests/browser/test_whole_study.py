@@ -124,7 +124,7 @@ def test_a_study_from_the_admin_to_the_export(
     score_separability(study=study)
 
     researcher.goto(f"{url}/studies/{study.pk}/")
-    expect(researcher.locator("#progress-heading")).to_have_text(numbers(9, 9))
+    expect(researcher.locator("#fact-done dd")).to_have_text(numbers(9, 9))
     expect(researcher.locator(".n-used")).to_have_text(numbers(18))
     shown = researcher.request.get(f"{url}/studies/{study.pk}/report.json").json()
 

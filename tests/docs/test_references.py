@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metrics.results.questions import QUESTIONS
 from tests.docs.pages import name_of, text_of
 from tests.paths import ROOT
 
@@ -59,3 +60,12 @@ def test_every_label_that_a_guide_presses_is_on_a_page(document, sources):
 
 def test_guides_press_labels():
     assert sum(len(labels_in(document)) > 3 for document in STEPWISE) >= 5
+
+
+def test_the_gallery_has_the_four_questions_and_names_what_pages_show(sources):
+    text = text_of(ROOT / "docs" / "figures.md")
+    assert re.findall(r"^## (.+)$", text, re.M) == [question.title for question in QUESTIONS]
+    reading = [path.read_text() for path in (ROOT / "tiebreak" / "reading").rglob("*.py")]
+    named = re.findall(r"^\| \*\*(.+?)\*\*", text, re.M)
+    assert len(named) > 20
+    assert [name for name in named if not any(name in s for s in sources + reading)] == []

@@ -47,7 +47,8 @@ def visit(client, study, django_assert_max_num_queries):
 
 @pytest.mark.parametrize("shown", [*steps(), *pages()], ids=lambda shown: shown.slug)
 def test_a_page_takes_few_statements(visit, study, shown):
-    visit(reverse(shown.url_name, args=[study.pk]), WITH_COSTS.get(shown.slug, LIMIT))
+    address = shown.url_of(study)
+    visit(address, WITH_COSTS.get(shown.slug, LIMIT))
 
 
 @pytest.mark.parametrize("tab", PAGES, ids=lambda tab: tab.slug)

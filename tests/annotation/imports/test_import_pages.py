@@ -18,6 +18,7 @@ from annotation.imports.kept_uploads import keep_upload, kept_upload
 from annotation.imports.sample_files import SAMPLE_FILES
 from jobs.models import Job
 from jobs.worker import run_job
+from recruitment.services.launch_checks import launch_checks
 from studies.data.table_import import Choice
 from studies.models import Dataset, Generation, Instance, Study
 from tests.pages import codes_on, levels_on, page_of
@@ -91,6 +92,28 @@ def test_fields_are_proposed_named_and_stored(client, ada):
 def create(client, address, **changes):
     page = client.get(address)
     return client.post(address, form_of(page, do="create", **changes))
+
+
+def test_markdown_is_recognised_and_a_template_fills_the_draft_in(client, ada):
+    rows = [
+        {"prompt": f"Explain {n}.", "a": f"**Yes**, and {n} more.", "b": f"Perhaps {n} of them."}
+        for n in range(4)
+    ]
+    page = client.get(address := upload(client, delimited(rows)))
+    protocol = page.context["templates"][0]
+    assert codes_on(create(client, address, template="absent")) == {"no_such_template"}
+    assert not Study.objects.exists()
+    assert create(client, address, template=protocol.slug).status_code == 302
+    study = Study.objects.get()
+    assert (study.guidelines, study.title) == (protocol.guidelines, page.context["title"])
+    assert (study.generation_format, study.source_format) == ("markdown", "plain")
+    assert "data-formats" in client.get(reverse("studies:data", args=[study.pk])).content.decode()
+    codes = lambda: {check.code for check in launch_checks(study)}  # noqa: E731
+    assert "raw_markdown" not in codes()
+    study.generation_format = "plain"
+    assert "raw_markdown" in codes()
+    Generation.objects.update(text="Perhaps * some, 2 # of them.")
+    assert "raw_markdown" not in codes()
 
 
 def test_another_sheet_of_a_workbook_can_be_chosen(client, ada, tmp_path):

@@ -86,7 +86,7 @@ def test_every_door_shows_them_after_closing_and_none_before(study, tmp_path, mo
     close_study(study=study)
     refresh_report(study=study)
     assert showing("closed") == {
-        *("raters", "raters, anew", "metrics:report", "api:study-report"),
+        *("by-rater", "by-rater, anew", "metrics:report", "api:study-report"),
         *("report.html", "tables.tex", "report.json", "analyze"),
     }
     reopen_study(study=study)  # and the stored report is still that of the closed study

@@ -1,16 +1,19 @@
 """The rules by which columns of ratings are found, and what their cells mean."""
 
+import json
+
 import pytest
 
 from tests.refusals import refused
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import write_rows
-from tiebreak.formats.layouts import read_existing
+from tiebreak.formats.errors import FormatError
+from tiebreak.formats.layouts import Choice, read_existing
 
 
-def labels_of(rows):
+def labels_of(rows, *, columns=None):
     """Return the labels by criterion, item and rater."""
-    table = read_existing(rows).table
+    table = read_existing(rows, choice=Choice(columns=columns or {})).table
     columns = [table[name] for name in ("criterion", "unit", "rater", "label")]
     return {(c, u, r): label for c, u, r, label in zip(*columns, strict=True)}
 
@@ -125,3 +128,112 @@ def test_raters_are_machines_by_their_names_but_not_workers_of_a_models_batch():
     table = read_existing(rows).table
     kinds = dict(zip(table["rater"], table["kind"], strict=True))
     assert kinds == {"gpt-4": "machine", "gpt-4-batch/7": "human", "ann": "human"}
+
+
+def test_a_rater_may_be_named_beside_each_label():
+    rows = [
+        {"item": k, "score_1": k % 2, "who_1": f"w{k}", "score_2": 1, "who_2": f"w{k + 1}"}
+        for k in range(6)
+    ]
+    named = [{name.replace("who", "worker"): cell for name, cell in row.items()} for row in rows]
+    assert (found := labels_of(named))["preference", "3", "w3"] == 1
+    assert labels_of(named, columns=read_existing(named).columns) == found
+    with refused("no_rater", DomainError):  # whose cells are labels as well as names
+        read_existing([row | {"worker_1": 0, "worker_2": 1} for row in named])
+
+
+def test_lists_in_an_object_are_by_criterion_only_if_its_names_say_so(tmp_path):
+    path = tmp_path / "lists.json"
+    for names in (("fluency", "style"), ("Ann", "Eva")):
+        lists = dict(zip(names, ([1, 2], [2, 1]), strict=True))
+        path.write_text(json.dumps([{"id": f"i{k}", "annotations": lists} for k in range(4)]))
+        if "style" in names:
+            assert labels_of(path)["style", "i0", "1"] == 2
+    with refused("no_rater", DomainError):
+        read_existing(path)
+
+
+def test_whole_numbers_beside_fractions_are_not_two_raters():
+    rows = [
+        {"id": f"i{k}", "A_fluency": 9 + k, "B_fluency": k / 7, "A_style": 8, "B_style": k / 9}
+        for k in range(1, 7)
+    ]
+    with refused("no_rater", DomainError):
+        read_existing(rows)
+
+
+def test_a_label_that_all_raters_share_is_asked_for_if_another_column_may_have_theirs():
+    rows = long([0, 1, 1, 0])
+    for k, row in enumerate(rows):
+        row["prediction"] = k % 3 % 2
+    with refused("unclear_label", DomainError):
+        read_existing(rows)
+    assert len(labels_of(long([0, 1, 1, 0]))) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("phase", [2, 2, 2, 2]),
+        ("kind", ["photo", "film", "text", "film"]),
+        ("duration_ms", ["long", "short", "long", "long"]),
+    ],
+)
+def test_a_column_of_others_that_is_called_like_one_of_ours_is_left_out(name, cells):
+    read = read_existing(long([1, 2, 3, 1], **{name: cells}))
+    assert (len(read.table), name in read.columns) == (8, False)
+    assert any(name in note for note in read.notes)
+
+
+@pytest.mark.parametrize("last", ["humman", "machine"])
+def test_a_mistake_in_a_column_of_ours_is_refused(last):
+    with pytest.raises(FormatError, match="kind"):
+        read_existing(long([1, 2, 3, 1], kind=["human", "human", "human", last]))
+
+
+def test_a_row_may_have_all_labels_of_a_rater():
+    rows = [{"user_id": f"u{k}"} | {str(i): (k + i) % 5 for i in range(1, 5)} for k in range(6)]
+    assert (found := labels_of(rows))["preference", "4", "u3"] == 2
+    assert labels_of(rows, columns=read_existing(rows).columns) == found
+    named = [dict(zip(["user_id", *"wxyz"], row.values(), strict=True)) for row in rows]
+    for unclear in (named, [*rows, rows[0]]):  # criteria or items; a rater twice
+        with refused("no_unit", DomainError):
+            read_existing(unclear)
+
+
+def test_what_each_rater_labelled_once_is_the_item_if_the_rest_follows_from_it():
+    rows = [
+        {"annotator": r, "word": f"w{k}", "place": f"p{k // 2}", "score": (k + len(r)) % 3}
+        for r in ("ann", "benno")
+        for k in range(8)
+    ]
+    assert {unit for _, unit, _ in labels_of(rows)} == {f"w{k}" for k in range(8)}
+    for k, row in enumerate(rows):
+        row["word"] = f"v{k}"  # then each rater saw each place twice, and words of her own
+    with refused("no_unit", DomainError):
+        read_existing(rows)
+
+
+def test_who_is_called_annotator_rated_what_users_wrote():
+    rows = [row | {"user": "abcd"[k % 4]} for k, row in enumerate(long([1, 2, 3, 1]))]
+    for some in (rows, [dict(reversed(row.items())) for row in rows]):
+        assert {rater for *_, rater in labels_of(some)} == {"ann", "ben"}
+
+
+def test_first_names_with_initials_are_raters_with_all_that_stand_between():
+    names = ["Ana B", "Ines", "Olaf K.", "Ute S", "Bo"]
+    rows = [{"id": f"i{k}"} | dict.fromkeys(names, "AB"[k % 2]) for k in range(6)]
+    assert {rater for *_, rater in labels_of(rows)} == {*names[:4]}
+    groups = [{"id": f"i{k}"} | {f"Group {x}": k % 2 for x in "KLM"} for k in range(6)]
+    with refused("no_rater", DomainError):
+        read_existing(groups)
+
+
+def test_a_title_above_the_header_is_left_out(tmp_path):
+    (path := tmp_path / "t.csv").write_text("Our study\nid,ann1,ann2\n" + "x,1,2\ny,2,1\n" * 6)
+    rows = [f"{k},1,2" for k in range(12)]
+    path.write_text("\n".join(["Our study", "id,ann1,ann2", *rows]))
+    assert len(labels_of(path)) == 24
+    path.write_text("\n".join(["text", *rows]))  # whose rows have commas
+    with pytest.raises(FormatError):
+        read_existing(path)

@@ -12,10 +12,23 @@ from tiebreak.report import build_report
 FOLDER = ROOT / "tests" / "tiebreak" / "formats" / "layouts_of_others"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 # Layouts that a person reads, and of which this reader asks. None is misread.
-ASKED = {"19_one_rater_named_in_the_header.tsv", "37_reviews_inside_systems.jsonl"}
+ASKED = {
+    "19_one_rater_named_in_the_header.tsv",
+    "37_reviews_inside_systems.jsonl",
+    # First names in another language, or at the end of a title, could be criteria.
+    "53_three_names_and_a_conclusion_korean.csv",
+    "58_an_annotator_in_the_end_of_each_title_french.csv",
+    # Two columns "doc1" and "doc2" may be doctors or documents, and six questions items or criteria.
+    "54_two_columns_and_nothing_else.csv",
+    "62_participants_in_rows_german.csv",
+    # What names the item and what is a criterion has no name that says so.
+    "68_two_raters_and_prototypes.csv",
+    "72_news_and_summary_name_the_item_spanish.csv",
+}
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
     "13_an_error_in_each_row.tsv": "the weights (major 5, minor 1",
+    "76_posts_coders_and_five_variables.csv": "Columns that are left out: n_pictures.",
     "38_two_models_judge_the_same_pair.csv": "Read as machine raters: anthropic",
 }
 

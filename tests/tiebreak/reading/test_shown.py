@@ -52,7 +52,7 @@ def pages(study) -> list[str]:
 
 
 def test_it_works(client, study):
-    page = client.get(reverse("metrics:dashboard", args=[study.pk]))
+    page = client.get(reverse("metrics:results-tab", args=[study.pk, "raters"]))
     assert page.status_code == 200
     text = page.content.decode()
     for words in (
@@ -104,7 +104,7 @@ def test_the_report_is_what_the_export_gives(client, study):
 def test_a_report_in_another_version_of_the_format_is_not_shown(client, study):
     refresh_report(study=study)
     ReportSnapshot.objects.update(report={"report_version": REPORT_VERSION - 1})
-    assert client.get(pages(study)[0]).context["report"] is None
+    assert client.get(pages(study)[3]).context["report"] is None
     assert client.get(reverse("metrics:report", args=[study.pk])).status_code == 404
 
 
@@ -155,7 +155,7 @@ def test_without_a_broker_the_page_shows_the_problem(client, study, monkeypatch)
 def test_an_empty_study_shows_what_to_do(client, member):
     study = make_open_study(instances=1)
     Membership.objects.create(study=study, user=member)
-    page = client.get(pages(study)[0])
+    page = client.get(pages(study)[3])
     assert not page.context["criterion"]
     assert "data-empty" in page.content.decode()
     assert "hx-trigger" in page.content.decode()
@@ -188,9 +188,9 @@ def test_a_figure_can_be_downloaded(client, study):
 
 
 def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries):
-    client.get(pages(study)[0])
+    client.get(pages(study)[3])
     with django_assert_max_num_queries(18):
-        client.get(pages(study)[0])
+        client.get(pages(study)[3])
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,9 @@ def test_every_agreement_stratum_has_a_name_for_people():
 
 
 def test_the_page_shows_names_for_people_and_the_report_names_for_programs(client, study):
-    html = client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).content.decode()
+    html = client.get(
+        reverse("metrics:results-tab", args=[study.pk, "coefficients"])
+    ).content.decode()
     html = html.split('id="numbers"')[1]  # addresses name strata as the report does
     assert STRATA["agreement", "PA=1"] in html
     assert "PA=1" not in html

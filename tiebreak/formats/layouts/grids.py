@@ -5,11 +5,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tiebreak.formats.layouts.layout import Cell
-from tiebreak.formats.layouts.names import is_criterion, is_machine, is_rater, role_of
+from tiebreak.formats.layouts.names import is_criterion, is_fact, is_machine, is_rater, role_of
+from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.profiles import Column, Profile
 
 NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
 INITIALS = re.compile(r"[A-Z]{1,3}\d{0,2}|[a-z]")
+_PERSON = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+ [A-ZÀ-ÖØ-Þ]\.?")
+_PLACE = re.compile(r"[A-Za-z]{0,2}\d{1,3}|[A-Za-z]")
+# Cells of a profile's first rows that have no value.
+BLANK = (None, "None", "")
 _MARKED, _UNMARKED = {"true", "1", "1.0", "x", "yes"}, {"false", "0", "0.0", "no", "none", ""}
 
 
@@ -17,6 +22,26 @@ def is_marked(cell: object) -> bool | None:
     """Return whether a cell of one option is marked, or None if it is anything else."""
     text = str(cell).strip().casefold()
     return True if text in _MARKED else False if text in _UNMARKED else None
+
+
+def stem_of(name: str) -> str:
+    """Return a name without the number at its end, or "" if it has none."""
+    match = NUMBERED.fullmatch(name.strip())
+    return match[1] if match else ""
+
+
+def series_of(column: Column) -> str:
+    """Return what a column shares with others of one series: its name without a number, or being a person's."""
+    return " " if _PERSON.fullmatch(column.name.strip()) else stem_of(column.name)
+
+
+def between_people(columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns from the first to the last that has a name such as `Eva B`, and `Ines` between."""
+    people = [k for k, column in enumerate(columns) if series_of(column) == " "]
+    names = {columns[k].name.split()[0] for k in people}
+    # Unlike `Group A`, `Group B`, most of several people have a first name of their own.
+    is_clear = len(names) > max(2, len(people) / 2)
+    return columns[people[0] : people[-1] + 1] if is_clear else ()
 
 
 def _splits(name: str) -> list[tuple[str, str]]:
@@ -47,9 +72,48 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
         for firsts, seconds in _products(of_first):
             chosen = [(n, p) for n, p in parts.items() if p[0] in firsts and p[1] in seconds]
             cells = _cells_of(chosen, firsts, seconds)
+            if not _are_alike(cells, {c.name: c for c in (*candidates, *others)}):
+                continue
             if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
                 return cells
     return []
+
+
+def paired_with_raters(columns: Sequence[Column], profile: Profile) -> list[Cell]:
+    """Return the cells of labels beside each of which a column names its rater: `score2`, `worker2`.
+
+    Nobody is named twice in a row, where labels would often be the same, and names are no labels.
+    """
+    by_stem: dict[str, dict[str, Column]] = defaultdict(dict)
+    for column in columns:
+        for stem, end in _splits(column.name)[-1:]:
+            if _PLACE.fullmatch(end):
+                by_stem[stem][end] = column
+    stems = [stem for stem in by_stem if role_of(stem) == "rater"]
+    raters = by_stem[stems[0]] if len(stems) == 1 else {}
+    labels = {s: cs for s, cs in by_stem.items() if s not in stems and cs.keys() >= raters.keys()}
+    labels = {s: cs for s, cs in labels.items() if _are_labels([cs[e] for e in raters])}
+    cells = [
+        Cell(of_end[end].name, f"[{rater.name}]", label if len(labels) > 1 else "")
+        for label, of_end in labels.items()
+        for end, rater in raters.items()
+    ]
+    values = {v for cell in cells for v in profile[cell.column].values}
+    names = {v for rater in raters.values() for v in rater.values}
+    is_named = values.isdisjoint(names) and _are_others([*raters.values()], profile.head)
+    return cells if len(raters) > 1 and is_named else []
+
+
+def _are_others(columns: Sequence[Column], rows: Sequence[Row]) -> bool:
+    """Whether the cells of these columns differ within each of several rows."""
+    cells = [[v for c in columns if (v := row.get(c.name)) not in BLANK] for row in rows]
+    return sum(len(row) > 1 for row in cells) > 2 and all(len({*row}) == len(row) for row in cells)
+
+
+def _are_labels(columns: Sequence[Column]) -> bool:
+    """Whether columns are on one scale, and have neither texts nor what is known of raters."""
+    is_other = any(c.is_prose or c.is_link or is_fact(c.name) for c in columns)
+    return not is_other and all(shares_labels(c, columns) for c in columns)
 
 
 def _products(of_first: Mapping[str, set[str]]) -> Iterator[tuple[set[str], set[str]]]:
@@ -76,9 +140,22 @@ def _cells_of(
             return [Cell(name, name) for name, _ in chosen]
         if likeness[rater] <= likeness[1 - rater]:
             continue
+        if any(role_of(part) == "rater" for part in other):  # those columns name the raters
+            return []
         if len(other) > 1 or is_criterion(next(iter(other))):
             return [Cell(name, part[rater], part[1 - rater]) for name, part in chosen]
     return []
+
+
+def _are_alike(cells: Sequence[Cell], columns: Mapping[str, Column]) -> bool:
+    """Whether the raters of a criterion have numbers of one kind: not all whole, or all with decimals."""
+    kinds: dict[str, set[bool]] = defaultdict(set)
+    for cell in cells:
+        numbers = _numbers(columns[cell.column].values) or []
+        decimals = sum(not number.is_integer() for number in numbers)
+        if len(numbers) > 3 and not 0 < decimals <= len(numbers) / 2:
+            kinds[cell.criterion].add(decimals > 0)
+    return all(len(of_criterion) == 1 for of_criterion in kinds.values())
 
 
 def _likeness(parts: set[str]) -> float:
@@ -93,9 +170,7 @@ def _likeness(parts: set[str]) -> float:
 def _numbers(cells: Iterable[object]) -> list[float] | None:
     """Return the cells as numbers, without those that are empty; None if one is no number."""
     try:
-        return [
-            float(str(cell).replace(",", ".")) for cell in cells if cell not in (None, "None", "")
-        ]
+        return [float(str(cell).replace(",", ".")) for cell in cells if cell not in BLANK]
     except ValueError:
         return None
 
@@ -129,12 +204,12 @@ def follows(rows: Sequence[Sequence[object]], k: int) -> bool:
     for row in rows:
         cell, others = (
             row[k],
-            [c for i, c in enumerate(row) if i != k and c not in (None, "None", "")],
+            [c for i, c in enumerate(row) if i != k and c not in BLANK],
         )
         numbers = _numbers([cell, *others])
         common = Counter(map(str, others)).most_common(2)
         most = common[0][0] if common and common[0][1] > len(others) / 2 else None
-        is_blank = cell in (None, "None", "")
+        is_blank = cell in BLANK
         blanks += is_blank
         kinds["majority"] &= most is None if is_blank else str(cell) == most
         if numbers is None or is_blank or not others:

@@ -1,20 +1,24 @@
 """Guessing who rated what in a table of ratings, by the cells first and by names second."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from tiebreak.errors import DomainError
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import (
+    BLANK,
     INITIALS,
-    NUMBERED,
+    between_people,
     counts_in,
     follows,
     grid_of,
     is_marked,
+    paired_with_raters,
+    series_of,
     shares_labels,
+    stem_of,
 )
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, rater_and_criterion
 from tiebreak.formats.layouts.names import (
@@ -39,10 +43,18 @@ _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", 
 _PEOPLE = {
     *("subject", "person", "name", "listener", "student", "teacher", "panelist", "voter", "email")
 }
+_USERS = {
+    *("user", "username", "userid", "nutzer", "utilisateur", "utilisatrice", "utente", "usuario"),
+    *("usuaria", "utilizador", "用户", "사용자"),
+}
 NO_UNIT = "No column says which item a row rates. Choose it."
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
     " of them, or name the criteria."
+)
+SAME = (
+    "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
+    " Choose the column that has them."
 )
 MIN_ROWS = 5
 
@@ -104,6 +116,9 @@ class _Guess:
         self._leave({cell.column for cell in cells})
         if not cells:
             self._criterion()
+        items = self._columns_of_items(cells)
+        if items:
+            return Layout(self.facts, items, has_items=True)
         keys = self._keys(is_long=not cells or not cells[0].rater)
         self._leave({*keys})
         cells = cells or self._beside_raters(keys)
@@ -123,7 +138,7 @@ class _Guess:
             side_of(label, str(row.get(first)), str(row.get(second))) is not None
             for row in self.profile.head
             for cell in cells
-            if (label := row.get(cell.column)) not in (None, "None", "")
+            if (label := row.get(cell.column)) not in BLANK
         )
 
     # What describes a rating.
@@ -164,7 +179,8 @@ class _Guess:
         """Take the column that names raters: one name in a cell, and not a column for each of them."""
         named = [c for c in self.free if self._names_raters(c, roles)]
         plain = [c for c in named if c.repeats > 1] or named
-        if len(plain) > 1:
+        if len(plain) > 1:  # users may have written the texts
+            plain = [c for c in plain if _USERS.isdisjoint(words_of(c.name))] or plain
             plain = [c for c in plain if "id" in words_of(c.name)] or plain
         if plain:
             self._take("rater", plain[0])
@@ -233,19 +249,24 @@ class _Guess:
         ):  # what is the same for all raters of an item was computed from their labels
             named = [c for c in named if c in differing] or named
         if "criterion" not in self.facts and any(is_criterion(c.name) for c in free):
-            others = differing if not named else []
-            named = [c for c in free if c in named or c in others or is_criterion(c.name)]
+            alike = differing if not named else []
+            named = [c for c in free if c in named or c in alike or is_criterion(c.name)]
         plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
         items = [key for key in keys if key in self.roles]
         is_item = any(self.roles[key] == "unit" or self.profile[key].is_prose for key in items)
         is_clear = self._is_shared(keys) and is_item
         chosen = named or plain[:1] or (differing if is_clear else [])
+        chosen = _with_series(chosen, free)
+        others = [c.name for c in differing if c not in chosen and not self.roles[c.name]]
+        if others and len(chosen) == 1 and chosen[0] not in differing and self._is_shared(keys):
+            sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
+            raise UnclearLayoutError("unclear_label", sentence, f"label={others[0]}")
         if not chosen:
             sentence = "No column has labels. Choose the column that has them."
             raise UnclearLayoutError("no_label", sentence, "label=COLUMN")
         if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
-        stems = {m[1] for c in chosen if (m := NUMBERED.fullmatch(c.name.strip()))}
+        stems = {stem_of(c.name) for c in chosen} - {""}
         if len(stems) == 1 and role_of(next(iter(stems))) == "label":
             names = [c.name for c in chosen]
             example = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
@@ -269,7 +290,18 @@ class _Guess:
                 f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
                 " gave which. Agreement needs one row for each rating, or one column for each rater.",
             )
+        paired = paired_with_raters(self.free, self.profile)
+        if paired:
+            return paired
         nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
+        listed = [c.name.rpartition(".")[2].rpartition(" ") for c in nested]
+        if any(end.isdecimal() for *_, end in listed):  # lists in an object
+            # They are by criterion and then by rater, or by rater; only names of criteria tell.
+            if not any(is_criterion(name) for name, *_ in listed):
+                raise self._nobody()
+            return [
+                Cell(c.name, end, name) for c, (name, _, end) in zip(nested, listed, strict=True)
+            ]
         if len(nested) > 1:
             return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
         others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
@@ -278,10 +310,27 @@ class _Guess:
             return grid
         named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
         named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
+        short = [c for c in self.free if c.is_short and not c.is_prose and not is_computed(c.name)]
+        named += [c for c in between_people(short) if c not in named]
         raters = [c for c in self.free if c in named and shares_labels(c, named)]
+        # Two who used a slider may have no number in common, although all have one series of columns.
+        series = {series_of(c) for c in raters} - {""}
+        raters = [c for c in self.free if c in raters or (c in named and series_of(c) in series)]
         return (
             [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
         )
+
+    def _columns_of_items(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+        """Return a numbered series of columns, if a row has all labels of a rater and nothing else."""
+        columns = [self.profile[cell.column] for cell in cells] or self.free
+        stems = {stem_of(c.name) for c in columns if not c.name.strip().isdecimal()}
+        rater = [*self.facts.values()]
+        is_other = {*self.facts} != {"rater"} or any(cell.rater for cell in cells)
+        if is_other or len(columns) < 3 or len(stems) > 1 or "" in stems:
+            return ()
+        are_labels = all(self._is_label(c) and shares_labels(c, columns) for c in columns)
+        is_row = are_labels and self._tells_apart(rater, rater)
+        return tuple(Cell(c.name, "", c.name.strip()) for c in columns) if is_row else ()
 
     def _nobody(self) -> DomainError:
         names = [c.name for c in self._candidates() if c.distinct > 1]
@@ -331,9 +380,25 @@ class _Guess:
                 return keys
         if not is_long:
             return ()
+        crossed = self._crossed(once)
+        if crossed:
+            return crossed
         if not named:
             raise UnclearLayoutError("no_unit", NO_UNIT, "unit=COLUMN")
         return (named[0].name, *systems)
+
+    def _crossed(self, once: list[str]) -> tuple[str, ...]:
+        """Return the column whose values each rater labelled once, if all but labels follows from it."""
+        labels = [c for c in self.free if self.roles[c.name] == "label"]
+        others = [c for c in self.free if c not in labels and not is_fact(c.name)]
+        for column in others if labels else ():
+            key = [column.name]
+            cells = {tuple(row.get(name) for name in once) for row in self.profile.head}
+            is_complete = len(self.profile.head) == len(cells) * column.distinct
+            rest = [c for c in others if self._differs(c, key) and self._differs(c, once[:1])]
+            if is_complete and column.distinct > 2 and len(cells) > 1 and not rest:
+                return (column.name,) if self._tells_apart([*key, *once], key) else ()
+        return ()
 
     def _fewest(
         self, ids: Sequence[Column], once: list[str], systems: list[str], *, is_shared: bool
@@ -362,12 +427,17 @@ class _Guess:
     def _tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
         """Whether no two of the first rows are equal in these columns, and none lacks a key."""
         cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
-        has_keys = all(
-            row.get(key) not in (None, "", "None") for row in self.profile.head for key in keys
-        )
+        has_keys = all(row.get(key) not in BLANK for row in self.profile.head for key in keys)
         return has_keys and len({*cells}) == len(cells)
 
     def _is_shared(self, keys: Sequence[str]) -> bool:
         """Whether several rows of a long table have the same item, as several raters must."""
         values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
         return len({*values}) < len(values)
+
+
+def _with_series(chosen: Sequence[Column], free: Sequence[Column]) -> list[Column]:
+    """Return the columns with all others of their numbered series, also those that always say no."""
+    stems = Counter(stem_of(c.name) for c in chosen)
+    more = [c for c in free if c not in chosen and stems[stem_of(c.name) or " "] > 1]
+    return [c for c in free if c in more or c in chosen] if more else [*chosen]

@@ -1,7 +1,9 @@
 """A layout of ratings: which columns of a table describe a rating, and which have labels."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from tiebreak.formats.rows import Row
 
 DEFAULT = "preference"
 RATER_OF, LABEL_OF = "rater:", "label:"
@@ -9,11 +11,24 @@ RATER_OF, LABEL_OF = "rater:", "label:"
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of labels: whose, and for which criterion; "" where another column says so."""
+    """A column of labels: whose, and for which criterion; "" where another column says so.
+
+    The rater "[worker_2]" is the one whom the column worker_2 names, in each row another.
+    """
 
     column: str
     rater: str = ""
     criterion: str = ""
+
+    @property
+    def rater_column(self) -> str:
+        """The column that names the rater of these labels only, or ""."""
+        return self.rater[1:-1] if self.rater[:1] + self.rater[-1:] == "[]" else ""
+
+    def named_in(self, row: Row) -> "Cell":
+        """Return the cell with the rater whom the row names for it, if it does."""
+        name = row.get(self.rater_column)
+        return replace(self, rater=str(name).strip()) if name is not None else self
 
 
 @dataclass(frozen=True)
@@ -23,7 +38,8 @@ class Layout:
     ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
     columns that name the item together; without any, each row is an item. ``computed`` are columns
     that follow from those of the raters, such as their mean. ``is_one_hot`` says that each row marks
-    one of the columns, whose name is the label; ``has_winners``, that labels name the better side.
+    one of the columns, whose name is the label; ``has_winners``, that labels name the better side;
+    ``has_items``, that each row has all labels of a rater, and cells are named after the items.
     """
 
     facts: Mapping[str, str]
@@ -32,6 +48,7 @@ class Layout:
     computed: tuple[str, ...] = ()
     is_one_hot: bool = False
     has_winners: bool = False
+    has_items: bool = False
 
     @property
     def columns(self) -> dict[str, str]:

@@ -14,11 +14,15 @@ ROLES: dict[str, frozenset[str]] = {
         " einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
         " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
-        " turker grader bewerter bewerterin kodierer annotateur annotatrice évaluateur juge codeur"
-        " 标注者 评分者 标注员 评审",
+        " turk turker grader observer bewerter bewerterin kodierer gutachter beurteiler nutzer teilnehmer"
+        " teilnehmerin proband probandin annotateur annotatrice évaluateur évaluatrice juge codeur codeuse"
+        " utilisateur utilisatrice participante anonyme utente utenti valutatore valutatrice annotatore"
+        " giudice partecipante usuario usuaria anotador anotadora evaluador evaluadora juez"
+        " avaliador avaliadora utilizador 标注者 评分者 标注员 评审 用户 평가자 주석자 사용자 참가자 作業者 評価者 被験者",
         "label": "label rating score judgment judgement annotation answer response value vote choice"
         " preference class grade stars winner verdict bewertung urteil punkte punkt antwort note"
-        " étiquette réponse jugement évaluation 评分 标签 分数 打分 得分",
+        " étiquette réponse jugement évaluation scelta giudizio voto punteggio valutazione elección"
+        " calificación puntuación puntaje respuesta valoración escolha avaliação 评分 标签 分数 打分 得分 점수 평가 評価",
         "criterion": "criterion criteria dimension aspect metric attribute quality skill trait kriterium merkmal"
         " critère 维度 标准 指标",
         "reason": "reason rationale explanation justification begründung 理由",
@@ -31,7 +35,8 @@ _OTHER: dict[str, frozenset[str]] = {
     for kind, words in {
         "computed": "soft hard kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority consensus final aggregate aggregated"
         " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
-        " counts num n adjudicated resolved mittelwert durchschnitt mehrheit moyenne majorité 平均 总计",
+        " counts num n adjudicated resolved stdev mittelwert durchschnitt mehrheit moyenne"
+        " majorité promedio mayoría maggioranza 平均 总计 결론 합의 최종 평균 합계 다수결",
         "fact": "age gender sex country language education nationality time date timestamp duration seconds"
         " ms minutes created updated started submitted order position batch page url link email ip version"
         " status worktime approved rejected lifetime confidence split fold chars tokens length words",
@@ -43,6 +48,8 @@ _OTHER: dict[str, frozenset[str]] = {
         "total": "total sum mean average avg gesamt summe mittelwert moyenne 合计 平均",
     }.items()
 }
+# Whole names of columns that are short for a rater.
+_SHORT_FOR_RATERS = frozenset(("ann", "anno", "anot", "annot", "vp", "vpn", "vpnr"))
 # Words that say that a column numbers or names something, and not what.
 _IDS = frozenset(
     ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")
@@ -50,7 +57,8 @@ _IDS = frozenset(
 _PERSON = re.compile(r"[^@\s]+@[^@\s]+\.\w+|\d{4,}")
 _RATER_NAME = re.compile(
     r"(rater|annotator|anno|ann|coder|judge|reviewer|expert|evaluator|worker|assessor|participant|subject"
-    r"|human|grader|turker|labell?er|user|person|bewerter|kodierer|annotateur|juge|codeur|标注者?|评分者?)"
+    r"|human|grader|turker|labell?er|user|person|obs|observer|bewerter|kodierer|annotateur|juge|codeur"
+    r"|utente|annotatore|giudice|usuario|anotador|evaluador|标注者?|评分者?|평가자)"
     r"[\W_]*\w{0,3}|[a-z]{1,2}[\W_]?\d{1,3}|[a-z]",
     re.IGNORECASE,
 )
@@ -71,7 +79,7 @@ def role_of(name: str) -> str:
     plain = unicodedata.normalize("NFKC", name).strip().casefold()
     if plain in COLUMNS:
         return plain
-    if plain in ("ann", "anno"):
+    if plain in _SHORT_FOR_RATERS:
         return "rater"
     if plain.rstrip(".") in ("no", "nr"):  # a number, where an option of a question says no
         return "unit"

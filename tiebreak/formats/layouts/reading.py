@@ -15,13 +15,13 @@ from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, S
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.label_cells import LabelRule, rule_for, side_of
-from tiebreak.formats.layouts.grids import is_marked
+from tiebreak.formats.layouts.grids import BLANK, is_marked
 from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
-from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -35,7 +35,7 @@ from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.choosing import parse_columns
-from tiebreak.formats.tables.profiles import is_empty, profile_of
+from tiebreak.formats.tables.profiles import Profile, is_empty, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.missing_labels import is_missing
 from tiebreak.scales import Scale, infer_scale
@@ -45,6 +45,9 @@ MAX_NAMED = 6
 NO_RATINGS = (
     "has texts, but no ratings. Write a bundle of them with tiebreak convert {} FILE --out FOLDER"
 )
+# Columns of the ratings format that a table of others may have with another meaning.
+BY_CHANCE = {*COLUMNS} - {"unit", "rater", "label", "criterion", "system_a", "system_b"}
+SAYS_WHAT_COUNTS = {"kind", "role", "run", "repeat", "nonresponse", *FLAGS}
 # The reader of plain tables, beside those of platforms and datasets.
 TABLE = "table"
 
@@ -309,15 +312,13 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     profile = profile_of(_without_marks(exploded(table.rows(problems))))
     _refuse(problems, name)
     layout = layout_of(profile, choice.columns, choice.left_out)
-    tally, gathered = _Tally(), Problems()
-    rows = exploded(table.rows(TableProblems()))
-    read = table_of(_ratings(rows, layout, tally), name, gathered)
-    gathered.check()
+    read, layout, tally = _as_far_as_valid(table, profile, layout, choice, name)
     if not len(read):
         reason = "has no rating, because all labels are empty"
         raise FormatError.of(name, None, "no_ratings", reason)
     read, label_notes = _with_labels(read)
-    unused = [c for c in profile.columns if c not in {*layout.columns.values(), *layout.keys}]
+    used = {*layout.columns.values(), *layout.keys, *(c.rater_column for c in layout.cells)}
+    unused = [c for c in profile.columns if c not in used]
     return Existing(
         read,
         "",
@@ -325,6 +326,44 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
         tally.missing,
         (*table.notes, *problems.notes, *_notes(layout, tally, unused), *label_notes),
     )
+
+
+def _as_far_as_valid(
+    table: Table | _Rows, profile: Profile, layout: Layout, choice: Choice, name: str
+) -> tuple[RatingTable, Layout, _Tally]:
+    """Return the ratings, if need be without columns that only happen to be called like one of ours."""
+    read, tally, problems = _rated(table, layout, name)
+    by_chance = {r for r in BY_CHANCE & layout.facts.keys() if r not in choice.columns}
+    foreign = [r for r in sorted(by_chance) if _is_foreign(r, profile, layout.facts[r])]
+    for without in [*({role} for role in foreign), {*foreign}] if problems.total else []:
+        facts = {role: c for role, c in layout.facts.items() if role not in without}
+        fewer = replace(layout, facts=facts)
+        again, tally_of_fewer, others = _rated(table, fewer, name)
+        if not others.total:
+            return again, fewer, tally_of_fewer
+    problems.check()
+    return read, layout, tally
+
+
+def _rated(table: Table | _Rows, layout: Layout, name: str) -> tuple[RatingTable, _Tally, Problems]:
+    tally, problems = _Tally(), Problems()
+    rows = exploded(table.rows(TableProblems()))
+    return table_of(_ratings(rows, layout, tally), name, problems), tally, problems
+
+
+def _is_foreign(role: str, profile: Profile, column: str) -> bool:
+    """Whether a column has other cells than ours of that name: not just one that is misspelt.
+
+    Where all are like ours, so that the column only contradicts others, it must not say what counts.
+    """
+    cells = [cell for row in profile.head if (cell := row.get(column)) not in BLANK]
+    unfit = 0
+    for cell in cells:
+        try:
+            parse_cell(role, cell)
+        except InvalidInput:
+            unfit += 1
+    return unfit > len(cells) / 2 or (not unfit and role not in SAYS_WHAT_COUNTS)
 
 
 def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
@@ -344,15 +383,19 @@ def _refuse(problems: TableProblems, name: str) -> None:
 
 def _taken(layout: Layout) -> Iterator[str]:
     """Say which columns hold what."""
-    yield f"item: {' and '.join(layout.keys) or 'each row'}"
+    items = ", ".join(cell.column for cell in layout.cells if layout.has_items)
+    yield f"item: {items or ' and '.join(layout.keys) or 'each row'}"
     yield from (f"{role}: {column}" for role, column in layout.facts.items())
-    raters = dict.fromkeys(cell.rater for cell in layout.cells if cell.rater)
-    criteria = dict.fromkeys(cell.criterion for cell in layout.cells if cell.criterion)
+    beside = [cell.rater_column for cell in layout.cells if cell.rater_column]
+    raters = dict.fromkeys(c.rater for c in layout.cells if c.rater and not c.rater_column)
+    criteria = dict.fromkeys(c.criterion for c in layout.cells if c.criterion and not items)
+    if beside:
+        yield f"rater: {', '.join(dict.fromkeys(beside))}, each beside its labels"
     if raters:
         yield f"columns of raters: {', '.join(raters)}"
     if criteria:
         yield f"columns of criteria: {', '.join(criteria)}"
-    if not raters and not criteria:
+    if not raters and not criteria and not items:
         yield f"label: {', '.join(cell.column for cell in layout.cells)}"
 
 
@@ -393,7 +436,10 @@ def _ratings(
             continue
         tally.missing += len(labels) - len(given)
         for cell, label in given:
-            rating = _rating(facts, cell, label, tally)
+            if layout.has_items:
+                rating = _rating({**facts, "unit": cell.criterion}, Cell(""), label, tally)
+            else:
+                rating = _rating(facts, cell.named_in(row), label, tally)
             yield number, _in_order(rating) if layout.has_winners else rating
 
 

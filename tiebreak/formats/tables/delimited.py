@@ -1,9 +1,10 @@
 """Rows of CSV and TSV files, with any usual separator and way of quoting."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ STANDARD: dict[str, Any] = {"strict": True}
 BACKSLASHED: dict[str, Any] = {"strict": True, "doublequote": False, "escapechar": "\\"}
 # Tabs hardly occur in texts, so many programs do not quote cells between them.
 UNQUOTED: dict[str, Any] = {"quoting": csv.QUOTE_NONE}
+NEARLY_ALL = 0.9
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 200_000, 200
 # Larger than a cell may be, so a cell that is too long is named with its row and column.
 MAX_LINE = 64 * 1024 * 1024
@@ -31,6 +33,8 @@ class Dialect:
     separator: str
     quoting: dict[str, Any]
     skips_line: bool = False
+    has_title: bool = False
+    """Whether the first row has a title of the table, and the second the header."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -53,7 +57,10 @@ def dialect_of(path: Path) -> Dialect:
     candidates.append(Dialect("\t", UNQUOTED))
     candidates += [Dialect(separator, BACKSLASHED) for separator in SEPARATORS]
     best = max(candidates, key=lambda dialect: _evenness(lines, dialect))
-    return best if _evenness(lines, best) > (0, 0) else candidates[0]
+    evenness = _evenness(lines, best)
+    if evenness <= (0, 0):
+        return candidates[0]
+    return replace(best, has_title=_has_title(lines, best, evenness))
 
 
 def _evenness(lines: list[str], dialect: Dialect) -> tuple[float, int]:
@@ -66,6 +73,15 @@ def _evenness(lines: list[str], dialect: Dialect) -> tuple[float, int]:
     widths = Counter(len(cells) for cells in rows if cells)
     width, n = widths.most_common(1)[0] if widths else (0, 0)
     return (round(n / widths.total(), 1), width) if width > 1 else (0, 0)
+
+
+def _has_title(lines: list[str], dialect: Dialect, evenness: tuple[float, int]) -> bool:
+    """Whether the first row has one cell, and the second several names, as nearly all rows have cells."""
+    share, width = evenness
+    first, second = [*islice(csv.reader(lines, **dialect.options), 2), [], []][:2]
+    are_names = all(second) and len({*second}) == len(second) == width > 2
+    is_number = any(re.search(r"\d", cell) and not re.search(r"[^\W\d_]", cell) for cell in second)
+    return sum(map(bool, first)) == 1 and share >= NEARLY_ALL and are_names and not is_number
 
 
 def read_delimited(
@@ -87,7 +103,9 @@ def read_delimited(
             header: list[str] = []
             rows = problems.numbered(csv.reader(lines, **dialect.options))
             for number, cells in ((k + skipped, cells) for k, cells in rows):
-                if not header:
+                if dialect.has_title and number == skipped + 1:
+                    problems.notes.append("The line above the header, a title, was left out.")
+                elif not header:
                     header = checked_header([cell.strip() for cell in cells], number)
                 elif not any(cells):
                     problems.left_out["empty_rows"] += 1
@@ -138,6 +156,8 @@ def checked_header(names: list[str], row: int) -> list[str]:
         names = names[:-1]
     if names and not names[0]:  # the index that pandas writes
         names = ["column 1", *names[1:]]
+    if names.count("") <= len(names) / 10:  # two header rows would have left more without a name
+        names = [name or f"column {k}" for k, name in enumerate(names, start=1)]
     if "" in names:
         number = names.index("") + 1
         raise BadCell("bad_header", f"Column {number} has no name in row {row}. {TWO_HEADERS}")

@@ -33,7 +33,7 @@ SIZES = {"row": 28, "line": 20, "gap": 8, "ticks": 22, "cell": 36, "ridge": 40, 
 TALL = {"small": 130, "field": 250}
 SIZES |= TALL
 WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
-NAMES = 0.4  # of the width at most
+NAMES = 0.34  # of the width at most
 MARGIN, Y_MARGIN = 24, 64  # beside a plot, for the numbers at its ends or at the left of its rows
 
 
@@ -71,6 +71,10 @@ class Chart:
 
     def __str__(self) -> str:
         return self.page()
+
+    def __reduce__(self) -> tuple[type[Svg], tuple[Svg]]:
+        """A cache, which cannot keep functions that draw, keeps what a page shows."""
+        return Svg, (self.page(),)
 
     @property
     def alternative(self) -> str:
@@ -208,8 +212,11 @@ def x_axis(axis: Axis, label: str) -> tuple[Strip, Strip]:
 
     def draw(canvas: Canvas) -> Iterator[str]:
         ticks = axis.ticks()
+        is_narrow = canvas.is_narrower_than(sum(width_of(axis.tick_name(t)) for t in ticks))
         for n, tick in enumerate(ticks):
-            hidden = {"data_n": n % 2} if n % 2 and len(ticks) > 3 else {}
+            if n % 2 and is_narrow:
+                continue
+            hidden = {"data_n": 1} if n % 2 and len(ticks) > 3 else {}
             yield canvas.text((axis.at(tick), 0.5), axis.tick_name(tick), "tick", dy=5, **hidden)
 
     return Strip(draw=draw, size="ticks"), Strip(words=label, css="axis")

@@ -116,6 +116,10 @@ class Canvas:
     def paint(self, name: str) -> dict[str, Any]:
         raise NotImplementedError
 
+    def is_narrower_than(self, width: float) -> bool:
+        """Return whether the plot is known to have less than a width in pixels."""
+        return False
+
     def pinned(self, at: Point, body: str) -> str:
         """Return what is drawn in pixels around a position."""
         raise NotImplementedError
@@ -198,6 +202,9 @@ class Fixed(Canvas):
 
     def size(self, width: float, height: float) -> str:
         return _number(width * self.width + height * self.height)
+
+    def is_narrower_than(self, width: float) -> bool:
+        return self.width < width
 
     def paint(self, name: str) -> dict[str, Any]:
         return paint(name)

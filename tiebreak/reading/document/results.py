@@ -1,7 +1,9 @@
 """The results of a stored report as sections of a document. Nothing is computed anew here."""
 
 from collections.abc import Callable, Iterator, Mapping
+from math import isnan
 
+from tiebreak.digits import in_digits
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Figure, Paragraph
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.document.machine_strata import machine_strata
@@ -172,6 +174,22 @@ def _system_tables(systems: SystemsSection) -> Iterator[DataTable]:
             yield estimate_table(title, scored)
         if scored is systems.win_rate and systems.pairs:
             yield estimate_table("Win rate of the first system of each pair", systems.pairs)
+    if systems.differences:
+        differences = {name: one.difference for name, one in systems.differences.items()}
+        yield estimate_table(
+            "Win rate of the first system of each pair minus the second's", differences
+        )
+        rows = tuple(
+            (name, *("undefined" if isnan(m) else in_digits(m) for m in margins))
+            for name, one in systems.differences.items()
+            for margins in [
+                (one.equivalent_within, one.first_not_worse_by, one.second_not_worse_by)
+            ]
+        )
+        columns = ("Pair", "Equally good within", "First not worse by", "Second not worse by")
+        yield DataTable(
+            "Smallest margins of equivalence and non-inferiority by these intervals", columns, rows
+        )
     yield from _known_order_table(systems.known_order)
 
 

@@ -19,6 +19,7 @@ from tiebreak.reading.figures.raters.consistency import (
 from tiebreak.reading.figures.raters.fatigue import fatigue_slopes_figure
 from tiebreak.reading.figures.raters.nonresponse import nonresponse_figures
 from tiebreak.reading.figures.raters.perception import perception_figures
+from tiebreak.reading.figures.systems.differences import differences_figure
 from tiebreak.reading.figures.systems.leaderboard import win_matrix_figure
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
 from tiebreak.reading.figures.systems.systems import (
@@ -63,6 +64,7 @@ FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] 
     ),
     ("systems", _one(win_rates_figure)),
     ("systems", _one(strengths_figure)),
+    ("systems", _one(differences_figure)),
     ("systems", _one(win_matrix_figure)),
     ("systems", _one(machine_win_rates_figure)),
     ("transitivity", _one(order_figure)),

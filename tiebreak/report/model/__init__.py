@@ -113,6 +113,7 @@ from tiebreak.report.model.success import KnownOrder, MachineSuccess, SuccessRat
 from tiebreak.report.model.systems import (
     ControlledWinRateSection,
     PairCounts,
+    PairDifference,
     PairedTests,
     PoweredSystem,
     PValuePoint,
@@ -176,6 +177,7 @@ __all__ = [
     "PValuePoint",
     "PairComponents",
     "PairCounts",
+    "PairDifference",
     "PairSelection",
     "PairSequence",
     "PairedTests",

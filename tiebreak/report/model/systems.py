@@ -11,7 +11,8 @@ from tiebreak.report.model.fields import (
     Stratifier,
 )
 from tiebreak.report.model.success import KnownOrder
-from tiebreak.stats import Estimate, RankSet
+from tiebreak.stats import Estimate, RankSet, SystemDifference
+from tiebreak.stats.core.results import NAN
 
 RankedBy = Literal["win_rate", "bradley_terry", "nothing"]
 
@@ -38,6 +39,15 @@ class PairCounts:
     """Number of ratings that prefer the second system, however strongly."""
     bad: int
     """Number of ratings by which both texts are bad."""
+
+
+@dataclass(frozen=True)
+class PairDifference(SystemDifference):
+    """Difference of the two systems of a pair, and the smallest margins that its interval shows."""
+
+    equivalent_within: ProportionOrNaN = NAN
+    first_not_worse_by: ProportionOrNaN = NAN
+    second_not_worse_by: ProportionOrNaN = NAN
 
 
 @dataclass(frozen=True)
@@ -133,6 +143,8 @@ class SystemsSection:
     and run counts. They say what the machine prefers, and nothing about humans."""
     known_order: KnownOrder | None = None
     """Agreement of the win rates of each kind with a known order of the systems, if there is one."""
+    differences: dict[str, PairDifference] | None = None
+    """Difference of the two systems of each pair, from the intervals that hold for all at once."""
 
 
 @dataclass(frozen=True)

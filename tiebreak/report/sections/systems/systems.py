@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
+from tiebreak.report.model import CriterionSection, Estimates, PairDifference, SystemsSection
 from tiebreak.report.model.systems import RankedBy
 from tiebreak.report.needs import compares_systems, has_systems, is_preference
 from tiebreak.report.outcomes import without_scores
@@ -33,6 +33,7 @@ from tiebreak.stats import (
     elo,
     joint_ranks,
     ranks,
+    system_difference,
     undefined,
     win_rates,
 )
@@ -90,6 +91,7 @@ def systems_section(
     powered_lambda_1 = prediction_powered_rates(compared, lam=1)
     labelled = n_distinct(compared.clusters[compared.outcomes.any(axis=1)])
     shows_each = not powered or labelled >= ENOUGH_LABELLED
+    at_once = simultaneous_section(compared, of_systems, of_pairs, criteria)
     by_machines = machine_win_rates(compared, seeds.below("machines"), replicates)
     return SystemsSection(
         win_rate=of_systems,
@@ -98,7 +100,7 @@ def systems_section(
         bradley_terry_rank=strength_ranks,
         prediction_powered=powered if shows_each else None,
         counts=pair_counts(criterion),
-        simultaneous=simultaneous_section(compared, of_systems, of_pairs, criteria),
+        simultaneous=at_once,
         ranked_by=ranked_by,
         rank_sets=rank_sets_of(compared, of_systems, fit, criteria),
         prediction_powered_lambda_1=powered_lambda_1 if shows_each else None,
@@ -114,6 +116,10 @@ def systems_section(
             },
             *((powered, powered_lambda_1) if is_even else ({}, {})),
         ),
+        differences={
+            name: PairDifference(**vars(system_difference(rate)))
+            for name, rate in at_once.pairs.items()
+        },
     )
 
 

@@ -1,0 +1,126 @@
+"""Every chart of every page fits its box at any width, with long names and many raters."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page
+
+from annotation.imports.study_import import import_study
+from metrics.results.sections import refresh_section
+from metrics.results.services import refresh_report
+from studies.instance_selection.scoring import score_separability
+from studies.models import Membership, Study
+from tests.browser.test_every_page import OPEN_ALL, pages_of
+from tests.browser.test_researcher_pages import log_in
+from tests.tiebreak.formats.bundles import STUDY, write_lines
+from tiebreak.report.registry import on_request
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.django_db(transaction=True),
+]
+WIDTHS = (360, 768, 1280, 1440, 1920)
+SYSTEMS = ["W" * 40, "模型" * 20, "a-system-with-a-name-of-forty-characters", "short"]
+MACHINES = [f"judge {n} with a name of forty characters.." for n in range(6)]
+# What is wrong with the charts that are seen: the words of each fault.
+FAULTS = """() => {
+  const faults = [], seen = element => element.checkVisibility();
+  for (const chart of [...document.querySelectorAll('.chart')].filter(seen)) {
+    const box = chart.parentElement.getBoundingClientRect(), name = chart.ariaLabel.slice(0, 40);
+    const room = chart.parentElement.parentElement.getBoundingClientRect().width;
+    if (room - box.width > 110) faults.push(`${name}: ${box.width} of ${room} pixels`);
+    if (box.right > document.documentElement.clientWidth) faults.push(`${name}: cut by the page`);
+    for (let holder = chart; holder; holder = holder.parentElement) {
+      const mayScroll = holder === chart || getComputedStyle(holder).overflowX !== 'visible';
+      if (mayScroll && holder.scrollWidth > holder.clientWidth + 1)
+        faults.push(`${name}: ${holder.tagName} ${holder.className} scrolls`);
+    }
+    const labels = [];
+    for (const element of [...chart.querySelectorAll('text, span')].filter(seen)) {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      const boxes = element.tagName === 'text' ? [element.getBoundingClientRect()] : range.getClientRects();
+      labels.push(...[...boxes].filter(one => one.width).map(one => [one, element]));
+      const size = parseFloat(getComputedStyle(element).fontSize);
+      if (size !== 14) faults.push(`${name}: letters of ${size} pixels`);
+    }
+    labels.forEach(([a, one], n) => {
+      if (a.left < box.left - 1 || a.right > box.right + 1 || a.top < box.top - 1 || a.bottom > box.bottom + 1)
+        faults.push(`${name}: "${one.textContent}" is outside`);
+      for (const [b, other] of labels.slice(0, n))
+        if (one !== other && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
+          faults.push(`${name}: "${one.textContent}" is on "${other.textContent}"`);
+    });
+  }
+  return faults;
+}"""
+COUNT = "() => [...document.querySelectorAll('.chart')].filter(one => one.checkVisibility()).length"
+
+
+def rating(instance: int, rater: str, kind: str, pair: tuple[str, str], k: int) -> dict[str, Any]:
+    label = random.Random(f"{instance} {rater} {pair}").choice((-1, -1, 0, 1, 1))
+    return {
+        **{"unit": f"i{instance}/{pair[0][0]}{pair[1][0]}/{k}", "instance": f"i{instance}"},
+        **{"rater": rater, "kind": kind, "label": label, "sample_index": k},
+        **{"system_a": pair[0], "system_b": pair[1]},
+    }
+
+
+def rated_study(folder: Path) -> Study:
+    """Return a study with long names of systems, six machine raters and scores of separability."""
+    folder.mkdir()
+    names = ", ".join(f'"{name}"' for name in SYSTEMS)
+    text = STUDY.replace('"old", "new"', names)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    (folder / "guidelines.md").write_text("Read both.", encoding="utf-8")
+    write_lines(folder / "instances.jsonl", [{"id": f"i{n}", "source": "S"} for n in range(12)])
+    texts = [
+        {"instance": f"i{n}", "system": name, "sample_index": k, "text": f"{name[:5]} {n % 4} {k}"}
+        for n in range(12)
+        for name in SYSTEMS
+        for k in range(2)
+    ]
+    write_lines(folder / "generations.jsonl", texts)
+    raters = [(f"r{n}", "human") for n in range(3)] + [(name, "machine") for name in MACHINES]
+    pairs = [tuple(sorted((a, b))) for a, b in zip(SYSTEMS, SYSTEMS[1:], strict=False)]
+    rows = [
+        rating(n, rater, kind, pair, k)
+        for n in range(12)
+        for pair in pairs
+        for rater, kind in raters
+        for k in range(2)
+    ]
+    write_lines(folder / "ratings.jsonl", rows)
+    study = import_study(path=folder).study
+    score_separability(study=study)
+    refresh_report(study=study)
+    for name in on_request():
+        refresh_section(study=study, name=name)
+    return study
+
+
+def test_no_chart_is_cut_scrolls_or_has_labels_on_each_other(page: Page, live_server, tmp_path):
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    study = rated_study(tmp_path / "bundle")
+    Membership.objects.create(study=study, user=ruth)
+    client = Client()
+    client.force_login(ruth)
+    with_charts = [p for p in pages_of(study, client) if b'class="chart' in client.get(p).content]
+    log_in(page, live_server.url)
+    faults, drawn = [], 0
+    for path in with_charts:
+        page.goto(live_server.url + path)
+        page.evaluate(OPEN_ALL)
+        page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-settling')")
+        drawn += page.evaluate(COUNT)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            faults += [f"{path} at {width}: {fault}" for fault in page.evaluate(FAULTS)]
+    assert drawn > 20
+    assert not faults, "\n".join(faults)
