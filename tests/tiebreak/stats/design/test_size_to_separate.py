@@ -117,6 +117,9 @@ def test_the_smallest_difference_by_hand():
     rate = Estimate(0.5, 0.4, 0.6, 0.05, 90)  # on the logit scale, the half-width is log(1.5)
     half = np.log(1.5) / 4
     assert smallest_difference(rate).value == pytest.approx(2 * (half + 0.84162 * 0.05), abs=1e-5)
+    better = Estimate(0.9, 0.8, 0.9529412, 0.03, 90)  # √(¼ / 0.09) = 5 / 3; odds 4, 9 and 20.25
+    value = 2 * (np.log(20.25 / 4) / 2 * 0.09 + 0.84162 * 0.03) * 5 / 3
+    assert smallest_difference(better).value == pytest.approx(value, abs=1e-5)
     stronger = smallest_difference(rate, power=0.95).value
     assert stronger == pytest.approx(2 * (half + 1.64485 * 0.05), abs=1e-5)
 
