@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## What can be done here
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
 
-demo: $(VENV)/runtime.installed  ## Try it: the demo study, a web server and a worker
+demo: $(VENV)/runtime.installed  ## Try it: two studies, a web server and a worker
 	@$(BIN)/python -m config.demo
 
 test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite

@@ -1,6 +1,7 @@
-"""`make demo`: run the demo study with a web server and a worker until Ctrl-C."""
+"""`make demo`: run the demo with a web server and a worker until Ctrl-C."""
 
 import argparse
+import logging
 import os
 import secrets
 import signal
@@ -25,7 +26,7 @@ Processes = dict[str, "subprocess.Popen[bytes]"]
 def main() -> int:
     argparse.ArgumentParser(
         prog="python -m config.demo",
-        description="Run the demo study with a web server and a worker until Ctrl-C. Its data is kept in"
+        description="Run the demo with a web server and a worker until Ctrl-C. Its data is kept in"
         " var/. The environment variable TIEBREAK_PORT sets the port (8000).",
     ).parse_args()
     port = _port()
@@ -33,14 +34,14 @@ def main() -> int:
         return 1
     os.chdir(ROOT)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    study_id, password = _prepare()
+    studies, password = _prepare()
     web = _start([*WEB, "--bind", f"{HOST}:{port}"])
     processes = {"The web server": web, "The worker": _start(WORKER)}
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, _interrupt)
     try:
         if _wait_until_ready(port, processes):
-            _print_addresses(port, study_id, password)
+            _print_addresses(port, studies, password)
         return _watch(processes)
     except KeyboardInterrupt:
         _print("\nStopping. The data is kept in var/, and the next `make demo` uses it.")
@@ -64,19 +65,23 @@ def _port() -> int | None:
     return int(text)
 
 
-def _prepare() -> tuple[str, str]:
-    """Migrate, load the demo study if necessary, and set a new password for the researcher."""
+def _prepare() -> tuple[tuple[str, str], str]:
+    """Migrate, load the demo if necessary, and set a new password for the researcher.
+
+    Returns the ids of the finished study and of the one half-way, and the password.
+    """
     from django import setup  # noqa: PLC0415  the settings module is set before
     from django.conf import settings  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
 
     Path(settings.VAR_DIR).mkdir(parents=True, exist_ok=True)
     setup()
+    logging.getLogger("kombu.connection").setLevel(logging.ERROR)  # a broker of files has no host
     call_command("migrate", verbosity=0, interactive=False)
     from django.contrib.auth.models import User  # noqa: PLC0415
 
     from jobs.schema import refuse_incomplete_database  # noqa: PLC0415
-    from metrics.demo import load_demo_study  # noqa: PLC0415
+    from metrics.demo import half_way_demo_of, load_demo  # noqa: PLC0415
 
     refuse_incomplete_database()
     researcher, _ = User.objects.get_or_create(
@@ -85,8 +90,9 @@ def _prepare() -> tuple[str, str]:
     password = secrets.token_urlsafe(9)
     researcher.set_password(password)
     researcher.save(update_fields=["password"])
-    study = load_demo_study(owner=researcher, say=_print)
-    return study.pk, password
+    finished = load_demo(owner=researcher, say=_print)
+    half_way = half_way_demo_of(researcher) or finished
+    return (finished.pk, half_way.pk), password
 
 
 def _start(module_and_options: list[str]) -> subprocess.Popen[bytes]:
@@ -107,15 +113,16 @@ def _wait_until_ready(port: int, processes: Processes) -> bool:
     return False
 
 
-def _print_addresses(port: int, study_id: str, password: str) -> None:
-    here = f"http://{HOST}:{port}"
+def _print_addresses(port: int, studies: tuple[str, str], password: str) -> None:
+    here, (finished, half_way) = f"http://{HOST}:{port}", studies
     _print(
         f"""
-Tiebreak is running. The ratings of the demo study are simulated.
+Tiebreak is running. The ratings of the demo are simulated.
 
   Researcher   {here}/admin/   user {RESEARCHER}, password {password} (new for each run)
-  Annotator    {here}/s/{study_id}/
-  Dashboard    {here}/studies/{study_id}/
+  Results      {here}/studies/{finished}/results/   of a finished study
+  Collect      {here}/studies/{half_way}/   the same study half-way
+  Annotator    {here}/s/{half_way}/   rate it yourself
 
 Ctrl-C stops everything.
 """

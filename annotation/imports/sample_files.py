@@ -1,4 +1,4 @@
-"""Sample files of every kind that can be imported, made of some texts of the demo study."""
+"""Sample files of every kind that can be imported, made of some texts of the demo."""
 
 import csv
 import io
@@ -16,7 +16,9 @@ from tiebreak import optional
 from tiebreak.formats import read_bundle
 
 DEMO_BUNDLE: Path = settings.BASE_DIR / "studies" / "demo"
-INSTANCES, SAMPLES = 6, 2
+INSTANCES, SYSTEMS, SAMPLES = 6, 2, 2
+# What came after the design: ratings, comments, and the plan with its tasks.
+COLLECTED = shutil.ignore_patterns("*.csv", "screening.toml")
 Row = dict[str, Any]
 
 
@@ -31,19 +33,20 @@ class SampleFile:
 
 def _long_rows() -> list[Row]:
     bundle = read_bundle(DEMO_BUNDLE)
+    systems = bundle.spec.systems[:SYSTEMS]
     every = len(bundle.instances) // INSTANCES
     chosen = {item.id: item for item in bundle.instances[::every][:INSTANCES]}
     return [
         {
             "item": text.instance,
             "kind": chosen[text.instance].category,
-            "article": chosen[text.instance].source,
+            "minutes": chosen[text.instance].source,
             "model": text.system,
             "sample": text.sample_index,
             "summary": text.text,
         }
         for text in bundle.generations
-        if text.instance in chosen and text.sample_index < SAMPLES
+        if text.instance in chosen and text.system in systems and text.sample_index < SAMPLES
     ]
 
 
@@ -51,7 +54,7 @@ def _wide_rows() -> list[Row]:
     """Return one row for each item, with the first text of each system in its own column."""
     rows: dict[str, Row] = {}
     for row in _long_rows():
-        item = {name: row[name] for name in ("item", "kind", "article")}
+        item = {name: row[name] for name in ("item", "kind", "minutes")}
         rows.setdefault(row["item"], item).setdefault(f"{row['model']}_summary", row["summary"])
     return list(rows.values())
 
@@ -63,7 +66,7 @@ def _pair_rows() -> list[Row]:
         pairs.append(
             {
                 "question_id": number,
-                "prompt": row["article"],
+                "prompt": row["minutes"],
                 "model_a": a.removesuffix("_summary"),
                 "model_b": b.removesuffix("_summary"),
                 "response_a": text_a,
@@ -76,7 +79,7 @@ def _pair_rows() -> list[Row]:
 def _nested_rows() -> Iterator[Row]:
     items: dict[str, Row] = {}
     for row in _long_rows():
-        new = {"id": row["item"], "prompt": row["article"], "outputs": {}}
+        new = {"id": row["item"], "prompt": row["minutes"], "outputs": {}}
         outputs = items.setdefault(row["item"], new)["outputs"]
         outputs.setdefault(row["model"], []).append(row["summary"])
     return iter(items.values())
@@ -114,7 +117,7 @@ def _parquet() -> bytes:
 
 def _bundle() -> bytes:
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-        shutil.copytree(DEMO_BUNDLE, Path(folder) / "sample-bundle")
+        shutil.copytree(DEMO_BUNDLE, Path(folder) / "sample-bundle", ignore=COLLECTED)
         archive = shutil.make_archive(f"{folder}/bundle", "zip", folder, "sample-bundle")
         return Path(archive).read_bytes()
 

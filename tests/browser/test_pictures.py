@@ -1,4 +1,4 @@
-"""The pictures of the documentation, taken from the demo study: `make pictures` stores them.
+"""The pictures of the documentation, taken from the demo: `make pictures` stores them.
 
 Other runs take them into a folder that is thrown away, so that they fail once a page is gone.
 """
@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from metrics.demo import load_demo_study
+from metrics.demo import half_way_demo_of, load_demo
 from studies.models import Study
 from tests.browser.test_researcher_pages import log_in
 from tests.paths import ROOT
@@ -21,16 +21,15 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 PICTURES = ROOT / "docs" / "pictures"
-RESEARCHER_PAGES = {
-    "overview": "/studies/{}/",
-    "systems": "/studies/{}/results/",
-    "items": "/studies/{}/results/items/",
-    "new-study": "/studies/new/",
-    "templates": "/new-study/from-template/",
-    "generate-and-select": "/studies/{}/generate-and-select/",
-    "participants": "/studies/{}/ledger/",
-    "data-and-report": "/studies/{}/data-and-report/",
+# The pages of the finished study, of the one half-way, and of none.
+FINISHED = {
+    "systems": "results/",
+    "machines": "results/machines/",
+    "generate-and-select": "generate-and-select/",
+    "data-and-report": "data-and-report/",
 }
+HALF_WAY = {"collect": "", "participants": "ledger/"}
+WITHOUT_STUDY = {"new-study": "/studies/new/", "templates": "/new-study/from-template/"}
 
 
 @pytest.fixture
@@ -39,35 +38,48 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def study() -> Study:
+def studies() -> tuple[Study, Study]:
+    """The finished study, and the one half-way."""
     ruth = User.objects.create_superuser("ruth", password="a long password")
-    return load_demo_study(owner=ruth, say=lambda _: None)
+    finished = load_demo(owner=ruth, say=lambda _: None)
+    half_way = half_way_demo_of(ruth)
+    assert half_way is not None
+    return finished, half_way
 
 
 def test_every_picture_of_the_documentation_can_be_taken(
-    page: Page, live_server, study: Study, folder: Path
+    page: Page, live_server, studies: tuple[Study, Study], folder: Path
 ):
+    finished, half_way = studies
     page.set_viewport_size({"width": 1280, "height": 860})
-    take_researcher_pages(page, live_server.url, study, folder)
-    take_annotator_pages(page, live_server.url, study, folder)
+    addresses = {
+        **{name: f"/studies/{finished.pk}/{path}" for name, path in FINISHED.items()},
+        **{name: f"/studies/{half_way.pk}/{path}" for name, path in HALF_WAY.items()},
+        **WITHOUT_STUDY,
+    }
+    take_researcher_pages(page, live_server.url, addresses, folder)
+    take_annotator_pages(page, live_server.url, half_way, folder)
     taken = {path.name for path in folder.glob("*.png")}
     assert taken == {path.name for path in PICTURES.glob("*.png")}
 
 
-def take_researcher_pages(page: Page, url: str, study: Study, folder: Path) -> None:
+def take_researcher_pages(page: Page, url: str, addresses: dict[str, str], folder: Path) -> None:
     log_in(page, url)
-    for name, address in RESEARCHER_PAGES.items():
-        page.goto(url + address.format(study.pk))
+    for name, address in addresses.items():
+        page.goto(url + address)
         page.wait_for_load_state("networkidle")
         expect(page.get_by_role("heading", level=1).first).to_be_visible()
         page.screenshot(path=folder / f"{name}.png")
 
 
-def take_annotator_pages(page: Page, url: str, study: Study, folder: Path) -> None:
+def take_annotator_pages(page: Page, url: str, half_way: Study, folder: Path) -> None:
     page.context.clear_cookies()
-    page.goto(f"{url}/s/{study.pk}/")
+    page.goto(f"{url}/s/{half_way.pk}/")
     page.get_by_role("button", name="I agree").click()
     page.get_by_role("button", name="Start").click()
+    for question in half_way.comprehension.all():
+        page.get_by_label(question.options[question.answer - 1]).check()
+    page.locator("button.primary").click()
     expect(page.locator("#unit-heading")).to_be_visible()
     page.screenshot(path=folder / "annotate.png")
     page.set_viewport_size({"width": 390, "height": 780})
