@@ -1,16 +1,23 @@
 """What Collect says first, in every state of a study and to everyone who may see it."""
 
 import re
+from dataclasses import replace
+from datetime import timedelta
 
 import lxml.html
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
+from metrics.collecting.finding import finding
+from studies.design.steps import study_frame
 from studies.models import Membership, Study
 from tests.architecture.test_states import STATES
+from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +60,7 @@ def test_the_page_says_where_collecting_stands_in_every_state(tmp_path):
         assert 0 < len(sentence.split()) <= MOST_WORDS
         for words, states in ONLY_IN.items():
             assert not re.search(words, sentence, re.I) or state in states, (name, sentence)
-        assert len(page.xpath("//*[contains(@class, 'primary')]/ancestor::main")) <= 1
+        assert len(page.xpath("//main//*[contains(@class, 'primary')]")) <= 1
         assert bool(page.xpath("//dl[@class='facts']")) == ("draft" not in state)
         assert bool(page.xpath("//table[contains(@class, 'links')]")) == state.startswith("open")
         assert not page.xpath("//main//code")
@@ -61,6 +68,33 @@ def test_the_page_says_where_collecting_stands_in_every_state(tmp_path):
         len({said[name] for name in ("open", "full", "paused", "closed", "dry run", "imported")})
         == 6
     )
+    for words in ("next comes", "close the study", "bots", "came from a file"):
+        assert any(words in sentence for sentence in said.values()), words
+
+
+@pytest.mark.parametrize(
+    ("opened", "first", "last_hour", "says"),
+    [
+        (3, 2, 4, "takes about 30 minutes"),  # four an hour, and two are missing
+        (3, 2, 0, "none came in the last hour"),
+        (1, 0.1, 1, "too early for a forecast"),
+        (1, 2, 4, "completed"),  # they were imported before it opened
+    ],
+)
+def test_an_open_study_says_its_pace_if_it_has_one(opened, first, last_hour, says):
+    study, now = make_open_study(instances=2), timezone.now()
+    Study.objects.update(opened_at=now - timedelta(hours=opened))
+    frame = study_frame(Study.objects.get(), User.objects.create_superuser("ada"))
+    counts = replace(
+        study_counts(study),
+        completed=4,
+        completed_last_hour=last_hour,
+        first_completed_at=now - timedelta(hours=first),
+    )
+    sentence = finding(frame, counts, now)
+    assert sentence.startswith("66%")
+    assert sentence.endswith(says)
+    assert len(sentence.split()) <= MOST_WORDS
 
 
 def test_the_five_numbers_say_why_there_is_none(tmp_path):
