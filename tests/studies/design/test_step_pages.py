@@ -57,9 +57,11 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
     texts = (
         "source_format",
         "generation_format",
+        "reference_format",
         "translation",
         "nonresponses",
         "unlabelled_tasks",
+        "comments",
     )
     names = ("title", "guidelines", "consent", *texts, *LABELS)
     fields = {name: getattr(study, name) for name in names}
