@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from studies.guides import Section, guide_sections
 
 MAX_FOUND, MAX_WORDS = 20, 8
+ENOUGH = 3  # of words in a text: then the order of the index decides, not the length
 AROUND = 110  # characters that a snippet has on each side of the first word found
 
 
@@ -51,7 +52,8 @@ def _rank(
     """Return a key that sorts by words in the heading, then in the guide's title, then in the text."""
     in_heading = sum(bool(word.search(section.heading)) for word in words)
     in_title = sum(bool(word.search(section.title)) for word in words)
-    return -in_heading, -in_title, -len(marked.findall(section.text))
+    in_text = min(len(marked.findall(section.text)), ENOUGH)
+    return -in_heading, -in_title, -in_text
 
 
 def _snippet(text: str, marked: re.Pattern[str]) -> SafeString:

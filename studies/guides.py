@@ -25,6 +25,7 @@ from studies.markdown import ATTRIBUTES, TAGS, markdown_parser
 FOLDER = settings.BASE_DIR / "docs"
 PICTURES = FOLDER / "pictures"
 INDEX = "index"
+NO_PAGE = re.compile(r"^\* \[[^\]]+\]\((?:\.\./\S+|\S+\.rst)\).*\n(?: .*\n)*", re.M)
 HEADINGS = ("h2", "h3", "h4", "h5", "h6")
 
 
@@ -111,10 +112,11 @@ def _words(token: Token) -> str:
 
 
 def _source(name: str) -> tuple[str, str]:
-    """Return the title and the Markdown of a guide."""
+    """Return the title and the Markdown of a guide; of the index, the groups with what is a page."""
     text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    title = text.partition("\n")[0].removeprefix("# ")
-    return title, text[text.index("\n## ") :] if name == INDEX else text
+    if name == INDEX:
+        text = "# All documents\n" + NO_PAGE.sub("", text[text.index("\n## ") :])
+    return text.partition("\n")[0].removeprefix("# "), text
 
 
 def anchor_of(heading: str) -> str:

@@ -8,12 +8,11 @@ from studies.design.steps import StudyFrame, StudyState
 from studies.models import Study
 from tiebreak.reading.words import counted
 
-MOST_WORDS = 15
 DRAFTS = {StudyState.UNFINISHED, StudyState.READY}
 
 
 def finding(frame: StudyFrame, counts: StudyCounts, now: datetime) -> str:
-    """Return where collecting stands, in at most `MOST_WORDS` words."""
+    """Return where collecting stands, in at most 15 words."""
     so_far = f"{counts.completed} of {counts.places} responses"
     sentences = {
         StudyState.DRY_RUN: f"Dry run: bots have completed {so_far}",

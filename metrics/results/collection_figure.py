@@ -15,7 +15,7 @@ from tiebreak.reading.figures.figure import Figure, empty_figure
 
 READING = (
     "The area shows how many responses were complete at each time, and the line at the top how many"
-    " are planned. A response is one annotator's ratings of one task. The forecast assumes the"
+    " are planned. The bars below show how many were completed in each hour or day. A response is one annotator's ratings of one task. The forecast assumes the"
     " pace of the last hour, or of the time since the first response if that is less."
 )
 COLUMNS = ("until", "responses_completed")

@@ -1,6 +1,7 @@
 """Every chart of every page fits its box at any width, with long names and many raters."""
 
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def rated_study(folder: Path) -> Study:
     ]
     write_lines(folder / "generations.jsonl", texts)
     raters = [(f"r{n}", "human") for n in range(3)] + [(name, "machine") for name in MACHINES]
-    pairs = [tuple(sorted((a, b))) for a, b in zip(SYSTEMS, SYSTEMS[1:], strict=False)]
+    pairs = [tuple(sorted((a, b))) for a, b in pairwise(SYSTEMS)]
     rows = [
         rating(n, rater, kind, pair, k)
         for n in range(12)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from metrics.results.question_pages import PAGES as RESULTS
 from metrics.results.questions import QUESTIONS
-from tests.docs.pages import name_of, text_of
+from tests.docs.pages import PAGES, name_of, text_of
 from tests.paths import ROOT
+from tiebreak.report.registry import on_request
 
 SECURITY = text_of(ROOT / "docs" / "security.md")
 METHODS = text_of(ROOT / "docs" / "methods.md")
@@ -69,3 +71,21 @@ def test_the_gallery_has_the_four_questions_and_names_what_pages_show(sources):
     named = re.findall(r"^\| \*\*(.+?)\*\*", text, re.M)
     assert len(named) > 20
     assert [name for name in named if not any(name in s for s in sources + reading)] == []
+
+
+def parts_named() -> list[tuple[str, str]]:
+    """Each part of a question that the documentation names, such as *Consistency* of *Can I trust the raters?*."""
+    titles = "|".join(re.escape(question.title) for question in QUESTIONS)
+    named = rf"\*([^*\n]+)\*,?(?: a part)? of \*({titles})\*"
+    texts = (" ".join(text_of(page).split()) for page in PAGES)
+    return sorted({found for text in texts for found in re.findall(named, text)})
+
+
+def test_every_part_of_a_question_that_the_documentation_names_exists():
+    slugs = {question.title: question.slug for question in QUESTIONS}
+    offered = [(page.title, page.part_of) for page in RESULTS]
+    offered += [(section.title, section.question) for section in on_request().values()]
+    known = parts_named()
+    assert len(known) > 5
+    for name, question in known:
+        assert any(t.startswith(name) and q == slugs[question] for t, q in offered), name

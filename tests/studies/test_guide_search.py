@@ -86,3 +86,4 @@ def test_help_begins_with_the_four_groups_of_the_index(find):
     places = [page.index(f">{group}</h3>") for group in groups]
     assert places == sorted(places)
     assert "make demo" not in page
+    assert "Changelog" not in page

@@ -23,6 +23,8 @@ weighted_cohen_kappa  Cohen's κ with linear or quadratic weights
 weighted_fleiss_kappa  Fleiss' κ with linear or quadratic weights
 conger_kappa          Cohen's κ for more than two raters, with weights
 intraclass_correlation  share of the variance of ratings that lies between units
+majority_agreement    how often two groups of raters have the same majority label
+spearman_brown        reliability of the mean of several ratings
 leave_one_out         probability that a rating equals the mode of the unit's other ratings
 agreement             α, percentage agreement, Randolph's and Fleiss' κ and leave-one-out together
 Agreement             what `agreement` returns
@@ -346,6 +348,7 @@ from tiebreak.stats.raters.dawid_skene import DawidSkene, dawid_skene
 from tiebreak.stats.raters.intraclass import intraclass_correlation
 from tiebreak.stats.raters.jensen_shannon import jensen_shannon
 from tiebreak.stats.raters.leave_one_out import leave_one_out
+from tiebreak.stats.raters.majority import majority_agreement, spearman_brown
 from tiebreak.stats.raters.position_slopes import position_slope
 from tiebreak.stats.raters.rater_agreement import (
     Influence,
@@ -389,6 +392,8 @@ __all__ = [  # noqa: RUF022
     "weighted_fleiss_kappa",
     "conger_kappa",
     "intraclass_correlation",
+    "majority_agreement",
+    "spearman_brown",
     "leave_one_out",
     "agreement",
     "Agreement",

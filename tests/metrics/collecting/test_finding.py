@@ -9,12 +9,13 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.imports.study_import import import_study
-from metrics.collecting.finding import MOST_WORDS
 from studies.models import Membership, Study
 from tests.architecture.test_states import STATES
 from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = pytest.mark.django_db
+
+MOST_WORDS = 15
 
 # What a sentence may only say of a study in these states.
 ONLY_IN = {

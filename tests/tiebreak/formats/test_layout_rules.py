@@ -209,7 +209,7 @@ def test_what_each_rater_labelled_once_is_the_item_if_the_rest_follows_from_it()
     ]
     assert {unit for _, unit, _ in labels_of(rows)} == {f"w{k}" for k in range(8)}
     for k, row in enumerate(rows):
-        row["word"] = f"v{k}"  # then each rater saw each place twice, and words of her own
+        row |= {"word": f"v{k}", "place": f"p{k % 8}"}  # each rater has words of her own
     with refused("no_unit", DomainError):
         read_existing(rows)
 

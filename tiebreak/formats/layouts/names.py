@@ -48,8 +48,6 @@ _OTHER: dict[str, frozenset[str]] = {
         "total": "total sum mean average avg gesamt summe mittelwert moyenne 合计 平均",
     }.items()
 }
-# Whole names of columns that are short for a rater.
-_SHORT_FOR_RATERS = frozenset(("ann", "anno", "anot", "annot", "vp", "vpn", "vpnr"))
 # Words that say that a column numbers or names something, and not what.
 _IDS = frozenset(
     ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")
@@ -79,7 +77,7 @@ def role_of(name: str) -> str:
     plain = unicodedata.normalize("NFKC", name).strip().casefold()
     if plain in COLUMNS:
         return plain
-    if plain in _SHORT_FOR_RATERS:
+    if plain in ("ann", "anno"):
         return "rater"
     if plain.rstrip(".") in ("no", "nr"):  # a number, where an option of a question says no
         return "unit"

@@ -6,6 +6,7 @@ a file is one SVG of a fixed width with the same plots.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 
 from tiebreak.reading.charts.axes import Axis
@@ -194,6 +195,7 @@ class _Layout:
         )
 
 
+@lru_cache(maxsize=64)  # all strips of a page's chart have the same lines
 def x_grid(canvas: Canvas, axis: Axis) -> str:
     """Draw a line from top to bottom at each tick."""
     return canvas.path([((axis.at(t), 0), (axis.at(t), 1)) for t in axis.ticks()], "grid")

@@ -1,9 +1,12 @@
 """Charts with a horizontal and a vertical axis: points by range, lines over time, and scatters."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
+from math import ceil
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
@@ -12,6 +15,8 @@ from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Kind, tag
 from tiebreak.stats import Estimate
 
 OFFSET = 9
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+MOST_BY_HOUR = timedelta(days=4)
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ def field_chart(
 def time_chart(
     moments: Sequence[tuple[datetime, int]], *, goal: int, finding: str, unit: str
 ) -> Chart:
-    """Draw a count that grows with time, and the line that it should reach."""
+    """Draw a count that grows with time with the line that it should reach, and its pace below."""
     if not moments:
         return NOTHING
     first, last = moments[0][0], moments[-1][0]
@@ -177,6 +182,35 @@ def time_chart(
         yield canvas.text((1, 0.5), f"{last:%-d %b %H:%M} UTC", "y-tick", dy=5)
 
     words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {moments[-1][1]} of {goal}"
-    return field_chart(
-        draw, finding=finding, words=words, y_label=unit, below=(Strip(draw=ends, size="ticks"),)
-    )
+    below = (*_pace(moments, x, unit), Strip(draw=ends, size="ticks"))
+    return field_chart(draw, finding=finding, words=words, y_label=unit, below=below)
+
+
+def per_step(moments: Sequence[tuple[datetime, int]]) -> tuple[timedelta, dict[int, int]]:
+    """Return by how much a count grew in each hour after the first moment, or in each day."""
+    first, last = moments[0][0], moments[-1][0]
+    step = HOUR if last - first <= MOST_BY_HOUR else DAY
+    grown: Counter[int] = Counter()
+    for (_, before), (when, n) in pairwise(moments):
+        grown[max(0, ceil((when - first) / step) - 1)] += n - before
+    return step, grown
+
+
+def _pace(moments: Sequence[tuple[datetime, int]], x: Axis, unit: str) -> tuple[Strip, ...]:
+    """Return the strips of the pace; a count that grew within one hour has none."""
+    step, grown = per_step(moments)
+    if moments[-1][0] - moments[0][0] <= step:
+        return ()
+    most, wide = max(1, *grown.values()), step.total_seconds()
+    name = "an hour" if step == HOUR else "a day"
+
+    def draw(canvas: Canvas) -> Iterator[str]:
+        for k, n in grown.items():
+            left, right = x.at(k * wide), min(1.0, x.at((k + 1) * wide))
+            inset = (right - left) / 10
+            start, end = (left + inset, 1 - n / most), (right - inset, 1.0)
+            yield canvas.bar(start, end, "human", f"{n} {unit}")
+        yield canvas.line((0, 1), (1, 1), "grid")
+
+    title = Strip(words=f"{unit} {name}, {most} at most", css="start")
+    return (title, Strip(draw=draw, size="ridge"))

@@ -7,6 +7,7 @@ white paper. Raters differ in shape as well as colour: people are round, machine
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
@@ -79,6 +80,7 @@ def width_of(words: str, size: float = LETTER) -> float:
     return sum(map(_width, words)) * size / 12
 
 
+@lru_cache(maxsize=4096)
 def _width(character: str) -> float:
     if character in WIDE or east_asian_width(character) in "WF":
         return 12.0
@@ -93,6 +95,9 @@ def wrapped(words: str, width: float, size: float = LETTER) -> list[str]:
     for part in re.findall(r"[^\s/-]*[\s/-]?", words):
         if lines[-1] and width_of(f"{lines[-1]}{part}".rstrip(), size) > width:
             lines.append("")
+        if width_of(part.rstrip(), size) <= width:
+            lines[-1] += part
+            continue
         for letter in part:
             if lines[-1] and width_of(f"{lines[-1]}{letter}".rstrip(), size) > width:
                 lines.append("")
@@ -116,7 +121,7 @@ class Canvas:
     def paint(self, name: str) -> dict[str, Any]:
         raise NotImplementedError
 
-    def is_narrower_than(self, width: float) -> bool:
+    def is_narrower_than(self, _: float) -> bool:
         """Return whether the plot is known to have less than a width in pixels."""
         return False
 
@@ -159,6 +164,7 @@ def mark(kind: Kind, paint: dict[str, Any], title: str = "") -> str:
     return tag("path", titled(title), d=SHAPES[shape], **paint)
 
 
+@dataclass(frozen=True)
 class Fluid(Canvas):
     """A plot of any width and height, which a style sheet paints."""
 
@@ -203,8 +209,8 @@ class Fixed(Canvas):
     def size(self, width: float, height: float) -> str:
         return _number(width * self.width + height * self.height)
 
-    def is_narrower_than(self, width: float) -> bool:
-        return self.width < width
+    def is_narrower_than(self, pixels: float) -> bool:
+        return self.width < pixels
 
     def paint(self, name: str) -> dict[str, Any]:
         return paint(name)

@@ -17,6 +17,7 @@ from tiebreak.reading.document.content import (
     ReportDocument,
 )
 
+TALLEST = 1.3  # times the width of the text, with room for a caption
 _SETTINGS = """
 #set page(paper: "a4", margin: 2cm, numbering: "1 / 1")
 #set text(size: 10pt, lang: "en")
@@ -59,6 +60,12 @@ def _source(document: ReportDocument) -> Iterator[str]:
             yield _block(block, figures)
 
 
+def _width(svg: str) -> float:
+    """Return how much of a page's width a chart takes so that its height fits, too."""
+    _, _, width, height = map(float, svg.partition('viewBox="')[2].partition('"')[0].split())
+    return min(100.0, 100 * TALLEST * width / height)
+
+
 def _block(block: Block, figures: Iterator[int]) -> str:
     if isinstance(block, Paragraph):
         return f"#par({typst_string(block.text)})"
@@ -66,7 +73,7 @@ def _block(block: Block, figures: Iterator[int]) -> str:
         return _table(block)
     if isinstance(block, Figure):
         caption = typst_string(block.caption)
-        image = f'image("{next(figures)}.svg", alt: {caption}, width: 70%)'
+        image = f'image("{next(figures)}.svg", alt: {caption}, width: {_width(block.svg):.0f}%)'
         return f"#figure({image}, caption: {caption}, kind: image)"
     if isinstance(block, ReferenceList):
         entries = []

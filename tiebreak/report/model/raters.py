@@ -52,6 +52,20 @@ class SelfConsistencySection:
 
 
 @dataclass(frozen=True)
+class MajoritySection:
+    """How reliable several ratings of an item are together, by their number."""
+
+    ratings: int
+    """Most frequent number of ratings of an item."""
+    majority: Estimates
+    """How often two separate groups of so many raters give an item the same majority label."""
+    mean: Estimates | None = None
+    """Reliability of the mean of so many ratings, for labels with an order."""
+    reason: str | None = None
+    """Why there is nothing."""
+
+
+@dataclass(frozen=True)
 class DawidSkeneRater:
     """A human rater in the model of Dawid and Skene."""
 

@@ -30,6 +30,7 @@ from tiebreak.report.model.raters import (
     ChanceCorrectedSection,
     DawidSkeneSection,
     FatigueSection,
+    MajoritySection,
     MeanCorrelations,
     PairwiseAgreementSection,
     RaterSection,
@@ -181,6 +182,8 @@ class CriterionSection:
     """How much annotators differ in which of two systems they prefer, for preferences."""
     noise_ceiling: dict[str, NoiseCeiling] | None = None
     """For each machine, its agreement with one annotator, and the most that is possible."""
+    majority: MajoritySection | None = None
+    """How reliable the majority of several ratings is, if it was asked for."""
     main_machine: str | None = None
     """The machine rater that was chosen to lead, if one was; it may have no
     ratings of this criterion."""

@@ -15,7 +15,7 @@ from tiebreak.stats import Estimate
 
 TITLE = "Machine raters compared with single annotators, by kind of item"
 READING = (
-    "■ The advantage probability ρ: how often the machine rater fits the other annotators at least as"
+    "The advantage probability ρ: how often the machine rater fits the other annotators at least as"
     " well as the annotator who is left out. At 0.5 or more it does so in every second comparison, or"
     " ties. The table has the winning rate ω for each ε, which decides the test: 0.2 for experts, 0.15"
     " for trained annotators and 0.1 for crowd workers, or the largest smaller one that at most 5% of"

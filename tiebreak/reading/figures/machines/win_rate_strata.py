@@ -22,9 +22,9 @@ TITLE = "Win rates of {system} by annotators and by each machine rater, by kind 
 NO_TITLE = "Win rates by annotators and by each machine rater, by kind of item"
 COLUMNS = ("kind", "stratum", "items", "share_of_items", "rater", *ESTIMATE_COLUMNS)
 READING = (
-    "In each group of items: ● the system's win rate by annotators, ■ by the ratings of one machine rater;"
+    "In each group of items: ● the system's win rate by annotators, and below it by the ratings of each machine rater;"
     " a tie counts as half a win, and lines are 95% intervals. A machine rater may have rated other items than"
-    " annotators. Where ■ lies far from ●, do not use the machine rater's win rate in place of people's"
+    " annotators. Where one lies far from ●, do not use the machine rater's win rate in place of people's"
     " there. Where they lie close, that does not show that they are equal, nor that both prefer the same"
     " text of an item. Each interval applies to one group alone, and of many groups some differ by chance, so"
     " do not conclude that a system is better on one kind of item than on another. Groups by agreement or"

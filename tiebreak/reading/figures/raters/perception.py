@@ -19,12 +19,12 @@ READING = (
     "Each group of bars has the items with one majority label of annotators (on ordered scales, one"
     " median), and its heading says how many items these are. An item on which annotators are divided"
     " equally counts in equal parts in the group of each of their most frequent labels. The bars show"
-    " how often annotators, and a machine rater, gave each label to these items. Bars of equal height"
+    " how often annotators, and a machine rater, gave each label to these items. Bars of equal length"
     " mean that the machine perceives these items as annotators do; a machine that never gives a tie"
     " has no bar there."
 )
 PAIRS_READING = (
-    f"{READING} Bars of one pair of systems are next to those of the others, because a machine may"
+    f"{READING} Bars of one pair of systems are above those of the others, because a machine may"
     " perceive one pair as annotators do and another not. Shares of items add to 1 within a pair."
 )
 COLUMNS = ("units", "majority_label", "share_of_units", "rater", "label", "share")

@@ -78,8 +78,8 @@ SHARED_RANKS_READING = (
 )
 EACH_MACHINE_TITLE = "Win rates with each machine rater alone"
 EACH_MACHINE_READING = (
-    "● the win rate by annotators; ■ the same corrected by one machine rater, whose weight λ is tuned;"
-    " □ with its full weight (λ = 1), as in ARES. All stay right if the machine rater is biased. Do not"
+    "● the win rate by annotators; filled angles the same corrected by one machine rater, whose weight λ is tuned;"
+    " hollow ones with its full weight (λ = 1), as in ARES. All stay right if the machine rater is biased. Do not"
     " choose among them after you have seen them: the shortest of several intervals is too short."
 )
 NO_UNRATED = "No machine rater has rated items that annotators did not."
