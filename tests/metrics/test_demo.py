@@ -7,7 +7,9 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import User
 
+import tiebreak
 from annotation.counts import progress_of
+from annotation.exports.study_export import export_study
 from annotation.models import Comment, Participation, Rating
 from annotation.services.screening import check_records
 from jobs.clock import database_now
@@ -156,6 +158,14 @@ def test_a_visitor_can_rate_the_study_half_way_to_the_end(half_way):
     assert progress_of(half_way).completed == 48 + 8
     newest = half_way.participations.latest("pk")
     assert (newest.status, newest.simulated) == (Status.FINISHED, True)
+
+
+def test_an_export_of_the_open_study_agrees_with_its_plan_and_log(half_way, tmp_path):
+    export_study(study=half_way, out=tmp_path / "out")
+    result = tiebreak.verify(tmp_path / "out")
+    assert result.n_deviations == 0
+    compared = {check.name for check in result.checks if check.n_compared}
+    assert compared >= {"plan", "log", "design", "clocks", "exclusions"}
 
 
 def test_the_demo_is_loaded_once(ruth, finished):

@@ -4,6 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from tiebreak.verification.export import NOT_OPENED, Export, check, needed
@@ -49,8 +50,8 @@ def clocks(export: Export, findings: Checked) -> None:
 def _closed(export: Export) -> Iterator[tuple[datetime, datetime]]:
     """Yield the times between which the study was closed."""
     changes = [*export.events_of("close", "reopen")]
-    for event, after in zip(changes, [*changes[1:], None], strict=True):
-        if event.verb == "close":
+    for event, after in pairwise([*changes, None]):
+        if event is not None and event.verb == "close":
             yield event.at, after.at if after else datetime.max.replace(tzinfo=UTC) - SLACK
 
 
