@@ -172,8 +172,8 @@ def test_everything_unfolded_of_machine_raters_and_rankings(
             f"th:text-is('{RANK_SET}')",
             "caption:text-is('Win rates with machine raters')",
         ),
-        "machines": ("#figure-perception-2", "#stand-in-heading"),
-        "each-machine": ("#by-stratum-2-kendall",),
+        "machines": ("#stand-in-heading",),
+        "each-machine": ("#figure-perception-2", "#by-stratum-2-kendall"),
     }
     for slug, parts in shown.items():
         page.goto(f"{live_server.url}/studies/{study.pk}/results/{slug}/")

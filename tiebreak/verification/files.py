@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from tiebreak import __version__
 from tiebreak.formats import FormatError, read_ratings
 from tiebreak.formats.comparison import compare_ratings
 from tiebreak.formats.evidence import LOG, MANIFEST, REPORT, SELECTION, chained, file_digests
@@ -106,8 +107,10 @@ def report(export: Export, findings: Checked) -> None:
         for name in about.keys() & OF_SERVER:
             del about[name]
             findings.not_checked = [f"only the server can compute {', '.join(OF_SERVER)}"]
+    writer = next(iter(export.rows(MANIFEST)), {}).get("tiebreak_version")
     for path, found, expected in _leaves("", stored, again):
-        same = _is_same(found, expected)
+        # Reports of an earlier version lack what was added since.
+        same = _is_same(found, expected) or (found == ABSENT and writer != __version__)
         findings.compare(REPORT, None, path, found, expected, same=same)
 
 
