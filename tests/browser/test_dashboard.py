@@ -61,7 +61,7 @@ def test_ratings_appear_by_themselves_and_statistics_once_computed(
     # Changes are promised within two seconds: that long a page waits, and the rest is for the answer.
     assert int(polling.removeprefix("every ").removesuffix("ms")) < 1000
     page.wait_for_timeout(2500)  # the page has polled at least once
-    file = page.locator("#statistics .files a").first
+    file = page.locator("#picture .files a").first
     file.focus()
     for name in ("bob", "cid", "dot"):
         rate(study, name)
