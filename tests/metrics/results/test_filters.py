@@ -118,6 +118,7 @@ WITHOUT_FINDINGS = {
     "Win rates by annotators and by each machine rater alone",
     "Width of the interval by number of ratings",
     "Win rates of each system against each other",
+    "Win rates of pairs and those that one order implies",
     "Preference strength by separability",
     "Planned repeats",
     "Answers of annotators by the most frequent answer of the others",
