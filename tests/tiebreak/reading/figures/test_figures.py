@@ -54,7 +54,7 @@ def alternative(figure: Figure) -> str:
 
 def test_every_figure_is_drawn_with_finding_data_and_reading(section):
     names = [figure.name for figure in list(figures_of(section))]
-    assert len(names) == len(set(names)) == 13
+    assert len(names) == len(set(names)) == 14
     for figure in list(figures_of(section)):
         assert figure.chart.file().startswith("<svg"), figure.name
         assert figure.finding
