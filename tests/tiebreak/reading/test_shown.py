@@ -223,7 +223,9 @@ def test_the_page_shows_names_for_people_and_the_report_names_for_programs(clien
     html = client.get(
         reverse("metrics:results-tab", args=[study.pk, "coefficients"])
     ).content.decode()
-    html = html.split('id="numbers"')[1].split('class="filter"')[0]  # addresses name strata as the report does
+    html = html.split('id="numbers"')[1].split('class="filter"')[
+        0
+    ]  # addresses name strata as the report does
     assert STRATA["agreement", "PA=1"] in html
     assert "PA=1" not in html
     assert "&lt;=" not in html
