@@ -35,7 +35,7 @@ from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
 from studies.design.order_fields import CountsFromOne
-from studies.design.steps import count_of, study_frame
+from studies.design.steps import count_of
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.refusals import told_on
 from studies.services import MOST_ANSWERS
@@ -98,19 +98,6 @@ class CollectingStudyAdmin(StudyAdmin):
     change_form_template = "admin/studies/study/change_form.html"
     inlines = (*StudyAdmin.inlines, ScreeningInline, ComprehensionInline)
     list_display = (*StudyAdmin.list_display, "completed_places")
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Show the raw form to the server's owners; others have each setting in its step."""
-        if request.method == "GET" and not cast(User, request.user).is_superuser:
-            study = study_for(request.user, object_id, Right.SEE)
-            return redirect(study_frame(study, request.user).url)
-        return super().change_view(request, object_id, form_url, extra_context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         """Return the studies, in the list with their numbers of places."""

@@ -20,7 +20,6 @@ from tests.annotation.annotators import annotator
 from tests.architecture.test_urls import address, patterns
 from tests.pages import prose_of, send
 from tests.studies.factories import make_open_study, make_study
-from tests.studies.test_admin import form_of
 
 pytestmark = pytest.mark.django_db
 
@@ -178,7 +177,7 @@ def test_only_owners_manage_members(role):
         "memberships-0-user": "bea",
         "memberships-0-role": "owner",
     }
-    send(client, f"/admin/studies/study/{study.pk}/change/", form_of(study, **rows))
+    send(client, f"/studies/{study.pk}/members/", rows)
     assert study.memberships.filter(user__username="bea").exists() == (role == "owner")
 
 
@@ -194,7 +193,7 @@ def test_a_study_keeps_an_owner():
         "memberships-0-user": "owner",
         "memberships-0-role": "viewer",
     }
-    page = send(client, f"/admin/studies/study/{study.pk}/change/", form_of(study, **rows))
+    page = send(client, f"/studies/{study.pk}/members/", rows)
     errors = [
         inline.formset.non_form_errors().as_data()
         for inline in page.context["inline_admin_formsets"]

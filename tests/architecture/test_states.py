@@ -33,7 +33,7 @@ from tests.tiebreak.formats.bundles import make_bundle
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
 # Something must be typed or chosen first.
-NEEDS_INPUT = {"invalid", "too_few_texts", "nothing_known"}
+NEEDS_INPUT = {"invalid", "no_reason", "too_few_texts", "nothing_known"}
 
 
 def rated() -> Study:

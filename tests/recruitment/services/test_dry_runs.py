@@ -195,7 +195,7 @@ def test_the_page_starts_one_shows_it_and_leads_to_its_dashboard(client, ruth):
     study = make_study(instances=3, member=ruth)
     client.force_login(ruth)
     page = reverse("recruitment:dry-runs", args=[study.pk])
-    assert page in client.get(reverse("admin:studies_study_change", args=[study.pk])).text
+    assert page in client.get(reverse("recruitment:launch", args=[study.pk])).text
     form = {"raters": 20, "accuracy": 0.8, "position_bias": 0, "drop_out": 0}
     answer = client.post(page, form, follow=True)
     job = dry_runs_of(study).get()

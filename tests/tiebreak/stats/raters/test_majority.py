@@ -82,7 +82,6 @@ def test_a_report_has_one_three_five_and_its_own_number_of_ratings():
     assert found.majority["4"].value == pytest.approx(expected.value)
     (figure,) = figures_of_section("majority", found)
     assert len(figure.rows) == 4
-    assert "4 ratings" in figure.sentence
 
 
 def test_drawn_items_have_weights_and_what_is_undefined_a_reason():
