@@ -163,7 +163,8 @@ def import_now_or_later(request: HttpRequest, wanted: ImportRequest) -> HttpResp
     messages.success(request, imported.sentence)
     for remark in imported.remarks:
         messages.warning(request, remark)
-    return redirect("studies:data", imported.study.pk)
+    is_over = imported.study.status == Study.Status.CLOSED
+    return redirect("metrics:results" if is_over else "studies:data", imported.study.pk)
 
 
 def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfToken:

@@ -39,7 +39,7 @@ def test_a_researcher_exports_and_writes_the_report(
     with browser.new_context(java_script_enabled=has_script, accept_downloads=True) as context:
         page = context.new_page()
         log_in(page, live_server.url, study)
-        page.goto(f"{live_server.url}/studies/{study.pk}/jobs/")
+        page.goto(f"{live_server.url}/studies/{study.pk}/results/")
         page.get_by_role("link", name="Data & report").click()
         page.get_by_role("checkbox", name="Preferences for training").check()
         page.get_by_label("Ties in preferences").select_option("both")

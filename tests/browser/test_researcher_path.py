@@ -134,8 +134,7 @@ def screen(page: Page, url: str, study: Study) -> None:
 
 
 def dry_run(page: Page, url: str, study: Study) -> None:
-    page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
-    page.get_by_role("link", name="Dry run").click()
+    page.goto(f"{url}/studies/{study.pk}/dry-runs/")
     page.locator("#id_accuracy").fill("1")
     page.get_by_role("button", name="Start dry run").click()
     see(page.locator("[data-ended-well]"))

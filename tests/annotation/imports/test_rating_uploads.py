@@ -83,7 +83,7 @@ def test_a_matrix_becomes_a_closed_study(client, ada):
     assert not Study.objects.exists()
     answer = create(client, address)
     study = Study.objects.get()
-    assert answer["Location"] == reverse("studies:data", args=[study.pk])
+    assert answer["Location"] == reverse("metrics:results", args=[study.pk])
     assert (study.status, study.title) == ("closed", "my matrix")
     assert Rating.objects.filter(assignment__hit__study=study).count() == 11
     assert levels_on(client.get(answer["Location"]))[0] == "success"
