@@ -206,7 +206,7 @@ def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     leading = leading_numbers(about, is_part=is_part)
     caveat, _, scope = scope_of(about).partition(". ")
     return {
-        "leading": [number for number in leading if number.tab == page.slug],
+        "leading": [one for one in leading if one.tab == page.slug and not one.is_drawn],
         "parts": parts_of(page.slug, about, right),
         "more": offered_on(page.slug, about),
         "caveat": f"{caveat.removesuffix('.')}." if caveat else "",

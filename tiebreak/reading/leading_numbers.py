@@ -34,12 +34,16 @@ from tiebreak.stats import Estimate, smallest_difference, system_difference, und
 
 @dataclass(frozen=True)
 class LeadingNumber:
-    """A number with its title, what it means here, and the question of which it is a part."""
+    """A number with its title, what it means here, and the question of which it is a part.
+
+    One that `is_drawn` is in the question's picture.
+    """
 
     title: str
     number: Number
     sentence: str
     tab: str
+    is_drawn: bool = False
 
 
 def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list[LeadingNumber]:
@@ -47,7 +51,13 @@ def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list
     alpha = section.all_units.human_human.krippendorff_alpha
     return [
         _winner(section, is_part=is_part),
-        LeadingNumber("Agreement", _number(alpha), "Krippendorff's α among annotators", "raters"),
+        LeadingNumber(
+            "Agreement",
+            _number(alpha),
+            "Krippendorff's α among annotators",
+            "raters",
+            is_drawn=True,
+        ),
         _other_annotators(section),
         _machine(section),
         _smallest_difference(section),
@@ -84,7 +94,7 @@ def _winner(section: CriterionSection, *, is_part: bool) -> LeadingNumber:
         return LeadingNumber("Difference of win rates", _number(difference), sentence, "systems")
     by = "the highest of all" if is_even(section) else "first by Bradley–Terry strength"
     sentence = (f"{name}, {by}" if states_lead else f"of {name}") if name else ""
-    return LeadingNumber("Win rate", _number(rate, low=0), sentence, "systems")
+    return LeadingNumber("Win rate", _number(rate, low=0), sentence, "systems", is_drawn=True)
 
 
 def _other_annotators(section: CriterionSection) -> LeadingNumber:
