@@ -182,6 +182,12 @@ def _contested(shown: Shown) -> dict[str, Any]:
     return context | {"is_cut": listed.is_cut, "max_listed": MAX_LISTED}
 
 
+def _planning(shown: Shown) -> list[Figure]:
+    """Return the widths that can be drawn; a study that reached its plan may have none."""
+    figures = width_figures(shown.about, shown.study.target_width)
+    return [figure for figure in figures if figure.chart]
+
+
 PAGES = (
     Page(SYSTEMS.slug, SYSTEMS.title, _systems),
     Page(
@@ -282,7 +288,7 @@ PAGES = (
     Page(
         PLANNING.slug,
         PLANNING.title,
-        lambda shown: width_figures(shown.about, shown.study.target_width),
+        _planning,
         lambda shown: stopping_context(shown.study, shown.about),
     ),
 )
