@@ -30,7 +30,7 @@ STARTS = (
         "a list of prompts, a model server",
         "Choose the file with the prompts",
         "A table with a column of prompts, without texts of systems. The systems, with their models and"
-        " prompts, are added in the step Generate & select.",
+        " prompts, are added in the step Data.",
     ),
     Start(
         "ratings",
