@@ -216,7 +216,7 @@ class CollectingStudyAdmin(StudyAdmin):
         self.message_user(request, CLONED, messages.SUCCESS)
         if clone.not_copied:
             self.message_user(request, f"Not copied: {', '.join(clone.not_copied)}.")
-        return self._back(clone.study)
+        return redirect("studies:data", clone.study.pk)
 
     def reference_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Create reference units on a separate page so that neither form loses typed values."""

@@ -32,7 +32,7 @@ STUDY_FULL = (
     " nothing. Otherwise, you can close this page, or try again later."
 )
 CHANNEL_FULL = (
-    "As many people as this study needs have already entered, so you cannot take part. Thank you for"
+    "As many people as can take part now have already entered, so you cannot take part. Thank you for"
     " coming. If a crowdsourcing platform sent you, please return your submission there. Returning it"
     " costs you nothing. Otherwise, you can close this page."
 )

@@ -46,7 +46,7 @@ def shown(report: Report) -> Iterator[tuple[str, str]]:
     tables_of_figures = []
     for figure in figures_of(report.criteria["preference"]):
         tables_of_figures.append(data_table(figure))
-        spoken = SPOKEN.findall(unescape(figure.chart))
+        spoken = SPOKEN.findall(unescape(str(figure.chart)))
         yield figure.name, " ".join([figure.finding, figure.sentence, *spoken])
         for cells in figure.cells:
             for column, cell in zip(figure.columns, cells, strict=True):

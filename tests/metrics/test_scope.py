@@ -36,7 +36,7 @@ def test_every_estimate_has_a_scope():
     of_units = [n for n, stratum in enumerate(strata) if stratum.stratifier in ("all", *BY_KEY)]
     new = "|".join(
         [
-            "/systems/.*(win_rate|pairs|win_or_tie|bradley_terry)",
+            "/systems/.*(win_rate|pairs|win_or_tie|bradley_terry|differences)",
             "/fatigue/",
             *(rf"/strata\[{n}\]/human_human" for n in of_units),
         ]

@@ -130,8 +130,8 @@ def csv_of(answer) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
 
 
-def test_the_results_lead_to_the_files(client, study):
-    shown = client.get(at("results", study.pk)).content.decode()
+def test_the_page_of_files_leads_to_them(client, study):
+    shown = client.get(at("data-and-report", study.pk)).content.decode()
     assert at("ratings-csv", study.pk) in shown
     assert at("report-files", study.pk) in shown
 
