@@ -36,7 +36,9 @@ def scored_by(study: Study) -> list[str]:
 
 def scoring_studies_for(user: User, study: Study) -> QuerySet[Study]:
     """Return the studies of single texts of the same data set whose ratings the user may read."""
-    studies = studies_of(user, Right.READ).filter(unit_kind=Study.UnitKind.GENERATION)
+    studies = studies_of(user, Right.READ).filter(
+        unit_kind=Study.UnitKind.GENERATION, dry_run_of=None
+    )
     return studies.filter(dataset=study.dataset_id).exclude(pk=study.pk).distinct()
 
 

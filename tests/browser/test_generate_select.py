@@ -44,8 +44,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     Generation.objects.all().delete()
     page, url = chromium_page, live_server.url
     log_in(page, url, study)
-    page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
-    page.locator("[data-step=generate-select] a").click()
+    page.goto(f"{url}/studies/{study.pk}/generate-and-select/")
 
     page.get_by_label("Generations per system and instance").fill("3")
     page.get_by_label("Server").select_option(FAKE)

@@ -136,7 +136,7 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     address = f"{live_server.url}/admin/studies/study/{study.pk}/change/"
     page.goto(address)
     page.locator("#id_guidelines").press_sequentially("Typed. ")
-    page.locator("[data-step=recruit] a").click()
+    page.locator(".crumb a").click()
     page.wait_for_timeout(300)
     assert asked == ["beforeunload"]
     assert page.url == address

@@ -168,7 +168,7 @@ def test_what_people_typed_is_text_on_the_researchers_pages(
     page.goto(f"{live_server.url}/studies/{study.pk}/data/")
     page.get_by_role("button", name="Set aside").first.click()
     expect(page.locator("[data-aside]")).to_have_count(1)
-    page.locator("summary").first.click()
+    page.locator("main summary").first.click()
     expect(page.get_by_text(HOSTILE)).to_be_visible()
     picture(page, "small-items")
     check_accessible(page)
