@@ -38,6 +38,7 @@ def test_every_estimate_has_a_scope():
         [
             "/systems/.*(win_rate|pairs|win_or_tie|bradley_terry|differences)",
             "/fatigue/",
+            "/rater_variance/",
             *(rf"/strata\[{n}\]/human_human" for n in of_units),
         ]
     )
