@@ -257,7 +257,8 @@ def test_from_a_spreadsheet_to_the_report(
     there = launch(ruth, prolific)
     collect(ruth, browser, prolific, there)
 
-    ruth.click(ruth.page.get_by_role("link", name="Results", exact=True))
+    rooms = ruth.page.get_by_role("navigation", name="Study", exact=True)
+    ruth.click(rooms.get_by_role("link", name="Results", exact=True))
     expect(ruth.page.locator(".n-used")).to_have_text(numbers(9))
     ruth.follow("Data & report")
     ruth.look("19-data-and-report")
