@@ -32,7 +32,9 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 # A menu covers what is below it while it is open.
-OPEN_ALL = "() => document.querySelectorAll('details:not(.gear)').forEach(one => { one.open = true; })"
+OPEN_ALL = (
+    "() => document.querySelectorAll('details:not(.gear)').forEach(one => { one.open = true; })"
+)
 # Parts of other pages, and Django's own, of which a server's owner sees raw tables.
 PARTS = ("/part/", "/attention/", "/numbers/", "/cost/", "/preview/", "/jsi18n/", "/admin/auth/")
 
