@@ -37,6 +37,7 @@ from tests.annotation.exports.test_study_export import rated
 from tests.machine_raters.machines import create, settings_of
 from tests.studies.factories import make_study, open_knowingly
 from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak import __version__
 from tiebreak.cli import main
 from tiebreak.formats.evidence import LOG, MANIFEST, REPORT, SELECTION, chained, file_digests
 from tiebreak.verification import Verification
@@ -156,6 +157,18 @@ def test_an_honest_export_raises_nothing(name, tmp_path):
     assert ("draw" in made(result)) == study.selected.exists()
     again = import_study(path=tmp_path / "out").study
     assert tiebreak.verify(exported(again, tmp_path / "again")).n_deviations == 0
+
+
+@pytest.mark.parametrize(("version", "n"), [(__version__, 1), ("0.0.1", 0)])
+def test_only_a_report_of_an_earlier_version_may_lack_what_was_added_since(tmp_path, version, n):
+    out = exported(collected(drafted(comparisons_per_hit=1)), tmp_path / "out")
+    report, manifest = (json.loads((out / name).read_text()) for name in (REPORT, MANIFEST))
+    del report["criteria"]["preference"]["rater_variance"]
+    (out / REPORT).write_text(json.dumps(report))
+    manifest |= {"tiebreak_version": version, "files": file_digests(out)}
+    (out / MANIFEST).write_text(json.dumps(manifest))
+    (check,) = (one for one in tiebreak.verify(out).checks if one.name == "report")
+    assert min(len(check.deviations), 1) == n
 
 
 R, D, TOML = "ratings.jsonl", "design.jsonl", "study.toml"
