@@ -102,6 +102,20 @@ def check_leads(page: Page) -> None:
     assert n <= 250, f"The page has {n} words."
 
 
+# How far below the last word of a question's finding its picture begins.
+GAPS = """() => [...document.querySelectorAll('.lead-figure:has(.chart)')].map(figure => {
+  const words = document.createRange();
+  words.selectNodeContents(figure.querySelector('.lead'));
+  return figure.querySelector('.chart').getBoundingClientRect().top - words.getBoundingClientRect().bottom;
+})"""
+
+
+def check_follows(page: Page) -> None:
+    """Check that a question's picture stands right below its finding."""
+    gaps = page.evaluate(GAPS)
+    assert max(gaps, default=0) <= 80, f"{gaps} px are between a finding and its picture."
+
+
 def check_prints(page: Page) -> None:
     """Check that nothing is wider than a sheet of A4, where nobody can scroll."""
     page.emulate_media(media="print")

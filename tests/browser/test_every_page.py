@@ -17,6 +17,7 @@ from tests.browser.accessibility import (
     check_begins,
     check_contrast,
     check_fits,
+    check_follows,
     check_ids,
     check_leads,
     check_legible,
@@ -94,6 +95,7 @@ def faults_of(page: Page, url: str) -> list[str]:
         for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
             faults += faults_by(check, page, f"{url} at {width}")
     faults += faults_by(check_begins, page, f"{url} at 360")
+    faults += faults_by(check_follows, page, f"{url} at 360")
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(400)  # Django's links fade from one scheme to the other
     faults += faults_by(check_contrast, page, f"{url}, dark")
