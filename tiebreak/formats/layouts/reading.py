@@ -310,7 +310,9 @@ class _Tally:
 def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     problems = TableProblems()
     profile = profile_of(_without_marks(exploded(table.rows(problems))))
-    _refuse(problems, name)
+    if problems.total:
+        listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
+        raise FormatError(listed, problems.total)
     layout = layout_of(profile, choice.columns, choice.left_out)
     read, layout, tally = _as_far_as_valid(table, profile, layout, choice, name)
     if not len(read):
@@ -373,12 +375,6 @@ def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]
             number,
             {name: None if _is_blank(v) or is_missing(v) else v for name, v in row.items()},
         )
-
-
-def _refuse(problems: TableProblems, name: str) -> None:
-    if problems.total:
-        listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
-        raise FormatError(listed, problems.total)
 
 
 def _taken(layout: Layout) -> Iterator[str]:

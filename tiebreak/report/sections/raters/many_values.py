@@ -30,7 +30,7 @@ from tiebreak.stats.core.bootstrap import (
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.core.independence import drop_unreliable_interval
 from tiebreak.stats.core.results import NAN, THESE
-from tiebreak.stats.machines.human_machine import AGAINST_MACHINE, AMONG_HUMANS
+from tiebreak.stats.machines.comparison_statistics import AGAINST_MACHINE, AMONG_HUMANS
 from tiebreak.stats.raters.additive import (
     NO_PAIR,
     ONE_LABEL,

@@ -50,7 +50,7 @@ from tiebreak.stats.core.independence import EXACT, SHARE
 from tiebreak.stats.core.ranges import range_edges
 from tiebreak.stats.core.two_way import Groupings
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
-from tiebreak.stats.machines.human_machine import comparison_statistics
+from tiebreak.stats.machines.comparison_statistics import comparison_statistics
 from tiebreak.stats.raters.agreement import agreement_statistics
 from tiebreak.stats.raters.contributions import value_contributions
 
