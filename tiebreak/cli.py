@@ -35,7 +35,7 @@ from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
-from tiebreak.report.model import OPTIONAL_SECTIONS
+from tiebreak.report.model.report import OPTIONAL_SECTIONS
 from tiebreak.report.registry import after_closing, on_request, part_title
 from tiebreak.report.sections.machines.discernment import Weights
 from tiebreak.report.sections.machines.expert_weights import expert_weights

@@ -51,7 +51,7 @@ from tiebreak.reading.figures.systems.transitivity import has_several, order_fig
 from tiebreak.reading.powered_rates import powered_rates
 from tiebreak.reading.shown import number, rater_measures
 from tiebreak.reading.while_open import unreached
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 

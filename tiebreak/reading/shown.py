@@ -33,16 +33,11 @@ from tiebreak.reading.messages import (
 )
 from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import without_finding
-from tiebreak.report.model import (
-    Bias,
-    BiasSection,
-    CriterionSection,
-    Estimates,
-    MachineAgreement,
-    RaterSets,
-    StratumSection,
-    SystemsSection,
-)
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import Bias, BiasSection, RaterSets
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import MachineAgreement, StratumSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate, RankSet, undefined
 

@@ -22,7 +22,7 @@ from tiebreak.reading.figures.raters.bias import bias_figure
 from tiebreak.reading.figures.systems.systems import strengths_figure, win_rates_figure
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 SIDES = ("left", "right")
 

@@ -16,12 +16,10 @@ from tiebreak.reading.findings import (
     perception_finding,
 )
 from tiebreak.reading.powered_rates import powered_rates
-from tiebreak.report.model import (
-    AnnotatorTestSection,
-    ChanceCorrectedSection,
-    PerceptionBin,
-    PoweredSystem,
-)
+from tiebreak.report.model.machines import AnnotatorTestSection
+from tiebreak.report.model.raters import ChanceCorrectedSection
+from tiebreak.report.model.strata import PerceptionBin
+from tiebreak.report.model.systems import PoweredSystem
 from tiebreak.stats import Estimate
 
 PASSED = "Passed: the machine may replace 3 of these 4 annotators."

@@ -14,7 +14,8 @@ from scipy.stats import kendalltau, spearmanr
 
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, StratumSection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.strata import StratumSection
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import core, section
 from tiebreak.report.sections.raters.strata import HumanRatings, entry, strata_of, strata_section

@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import (
-    BY_KEY,
-    CROSSED,
-    STRATIFIERS,
-    Estimates,
-    MachineAgreement,
-    StratumSection,
-)
+from tiebreak.report.model.fields import BY_KEY, CROSSED, STRATIFIERS, Estimates
+from tiebreak.report.model.strata import MachineAgreement, StratumSection
 from tiebreak.scales import MAX_INFERRED_POINTS
 from tiebreak.stats import (
     Agreement,
