@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
 from tiebreak.reading.figures.of_section import figures_of_section
+from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
@@ -65,6 +66,7 @@ FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] 
     ("systems", _one(win_rates_figure)),
     ("systems", _one(strengths_figure)),
     ("systems", _one(differences_figure)),
+    ("systems", _one(smallest_difference_figure)),
     ("systems", _one(win_matrix_figure)),
     ("systems", _one(machine_win_rates_figure)),
     ("transitivity", _one(order_figure)),
