@@ -25,8 +25,7 @@ from tiebreak.formats.layouts import (
     read_existing,
 )
 from tiebreak.formats.ratings import canonical_digest
-from tiebreak.formats.readers import READERS, Converted
-from tiebreak.formats.readers import convert as read_published
+from tiebreak.formats.readers import READERS, Converted, convert as read_published
 from tiebreak.optional import TYPESETTER, load
 from tiebreak.reading.document.of_report import document_of
 from tiebreak.reading.files import WRITTEN
