@@ -1,5 +1,7 @@
 """Arranging a report for the dashboard, with headings, tables and figures."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 
@@ -339,6 +341,13 @@ def _rows(estimates: Estimates, *, low: float = -1.0, high: float = 1.0) -> list
 
 
 _EMPTY_CELL = Number("", "", Svg(), "")
+
+
+def reason_once(numbers: Sequence[Number]) -> tuple[list[Number], str]:
+    """Return numbers without the reason that several give for having no interval, and that reason."""
+    given = Counter(one.reason for one in numbers if one.reason and one.text != "–")
+    shared = next((reason for reason, n in given.most_common(1) if n > 1), "")
+    return [replace(one, reason="") if one.reason == shared else one for one in numbers], shared
 
 
 def number(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Number:

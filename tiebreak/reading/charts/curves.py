@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import ceil
 
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.axes import Axis, padded
+from tiebreak.reading.charts.axes import Axis, are_counts, padded
 from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid, y_grid
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Kind, tag
 from tiebreak.stats import Estimate
@@ -50,7 +50,8 @@ def range_chart(
     drawn = [one for one in series if one.drawn]
     if not drawn:
         return NOTHING
-    x, y = Axis(edges[0], edges[-1]), Axis(*y_bounds)
+    is_of_counts = are_counts(x for one in drawn for x, _ in one.drawn)
+    x, y = Axis(edges[0], edges[-1], is_of_counts), Axis(*y_bounds)
     people = [one for one in drawn if one.kind.startswith("human")]
     groups, size = [drawn], "field"
     if len(drawn) > MAX_MARKS:
@@ -168,7 +169,7 @@ def time_chart(
         return NOTHING
     first, last = moments[0][0], moments[-1][0]
     x = Axis(0, max((last - first).total_seconds(), 1.0))
-    y = Axis(0, max(goal, moments[-1][1], 1))
+    y = Axis(0, max(goal, moments[-1][1], 1), is_of_counts=True)
     points = [(x.at((when - first).total_seconds()), 1 - y.at(n)) for when, n in moments]
 
     def draw(canvas: Canvas) -> Iterator[str]:
