@@ -49,7 +49,7 @@ def line_chart(
             yield from _drawn(line, x, y, canvas)
 
     words = "; ".join(map(_in_words, drawn))
-    legend = tuple((line.kind, line.name) for line in drawn)
+    legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
     below = x_axis(x, x_label)
     return field_chart(
         draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend
