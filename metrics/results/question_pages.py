@@ -24,6 +24,7 @@ from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
+from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.planning.stopping import width_figures
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
@@ -183,7 +184,9 @@ def _contested(shown: Shown) -> dict[str, Any]:
 
 
 def _planning(shown: Shown) -> list[Figure]:
-    """Return the widths that can be drawn; a study that reached its plan may have none."""
+    """Return what a study sees that has all planned ratings, or how narrow intervals are so far."""
+    if unreached(shown.about) is None:
+        return [smallest_difference_figure(shown.about)]
     figures = width_figures(shown.about, shown.study.target_width)
     return [figure for figure in figures if figure.chart]
 
