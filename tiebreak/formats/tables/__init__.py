@@ -1,10 +1,7 @@
 """Plain tables: reading them, and guessing which column holds what."""
 
 from tiebreak.formats.tables.extraction import Extracted
-from tiebreak.formats.tables.problems import TableProblem, TableProblems
-from tiebreak.formats.tables.profiles import Column, Profile
-from tiebreak.formats.tables.reading import Table, open_table
-from tiebreak.formats.tables.roles import (
+from tiebreak.formats.tables.plan import (
     FIELD_OF,
     LAYOUTS,
     LONG,
@@ -13,8 +10,11 @@ from tiebreak.formats.tables.roles import (
     TEXT_OF,
     WIDE,
     Plan,
-    plan_for,
 )
+from tiebreak.formats.tables.problems import TableProblem, TableProblems
+from tiebreak.formats.tables.profiles import Column, Profile
+from tiebreak.formats.tables.reading import Table, open_table
+from tiebreak.formats.tables.roles import plan_for
 from tiebreak.formats.tables.summary import TableReading, TableSummary, extracted_rows
 
 __all__ = [
