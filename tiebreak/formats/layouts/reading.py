@@ -383,12 +383,12 @@ def _refuse(problems: TableProblems, name: str) -> None:
 
 def _taken(layout: Layout) -> Iterator[str]:
     """Say which columns hold what."""
-    items = ", ".join(cell.column for cell in layout.cells if layout.has_items)
-    yield f"item: {items or ' and '.join(layout.keys) or 'each row'}"
+    items = ", ".join(dict.fromkeys(cell.item for cell in layout.cells if cell.item))
+    yield f"item: {' and '.join(filter(None, [*layout.keys, items])) or 'each row'}"
     yield from (f"{role}: {column}" for role, column in layout.facts.items())
     beside = [cell.rater_column for cell in layout.cells if cell.rater_column]
     raters = dict.fromkeys(c.rater for c in layout.cells if c.rater and not c.rater_column)
-    criteria = dict.fromkeys(c.criterion for c in layout.cells if c.criterion and not items)
+    criteria = dict.fromkeys(c.criterion for c in layout.cells if c.criterion)
     if beside:
         yield f"rater: {', '.join(dict.fromkeys(beside))}, each beside its labels"
     if raters:
@@ -436,10 +436,9 @@ def _ratings(
             continue
         tally.missing += len(labels) - len(given)
         for cell, label in given:
-            if layout.has_items:
-                rating = _rating({**facts, "unit": cell.criterion}, Cell(""), label, tally)
-            else:
-                rating = _rating(facts, cell.named_in(row), label, tally)
+            unit = f"{facts['unit']}/{cell.item}" if layout.keys else cell.item
+            its = facts | {"unit": unit} if cell.item else facts
+            rating = _rating(its, cell.named_in(row), label, tally)
             yield number, _in_order(rating) if layout.has_winners else rating
 
 
