@@ -5,11 +5,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tiebreak.formats.layouts.layout import Cell
-from tiebreak.formats.layouts.names import is_criterion, is_fact, is_machine, is_rater, role_of
+from tiebreak.formats.rating_names import (
+    NUMBERED,
+    is_criterion,
+    is_fact,
+    is_machine,
+    is_rater,
+    role_of,
+    stem_of,
+)
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.profiles import Column, Profile
 
-NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
 _ITEM_FIRST = re.compile(r"([^\W\d_]*[\s_.-]?\d{1,3})[\s_.:-]+(\D.*)")
 _ITEM_LAST = re.compile(r"(.*?[^\W\d_])[\s_.:-]+([^\W\d_]*[\s_.-]?\d{1,3})")
 _CUT = re.compile(r"[\s_.:-]+")
@@ -25,12 +32,6 @@ def is_marked(cell: object) -> bool | None:
     """Return whether a cell of one option is marked, or None if it is anything else."""
     text = str(cell).strip().casefold()
     return True if text in _MARKED else False if text in _UNMARKED else None
-
-
-def stem_of(name: str) -> str:
-    """Return a name without the number at its end, or "" if it has none."""
-    match = NUMBERED.fullmatch(name.strip())
-    return match[1] if match else ""
 
 
 def series_of(column: Column) -> str:

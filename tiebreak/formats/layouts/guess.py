@@ -19,10 +19,10 @@ from tiebreak.formats.layouts.grids import (
     paired_with_raters,
     series_of,
     shares_labels,
-    stem_of,
 )
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, rater_and_criterion
-from tiebreak.formats.layouts.names import (
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rating_names import (
     is_about_person,
     is_computed,
     is_criterion,
@@ -30,8 +30,8 @@ from tiebreak.formats.layouts.names import (
     is_machine,
     is_rater,
     role_of,
+    stem_of,
 )
-from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.tables.names import other_side, says, words_of
 from tiebreak.formats.tables.profiles import Column, Profile
 

@@ -18,10 +18,10 @@ from tiebreak.formats.label_cells import LabelRule, rule_for, side_of
 from tiebreak.formats.layouts.grids import BLANK, is_marked
 from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
-from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
+from tiebreak.formats.rating_names import is_machine, is_total
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,

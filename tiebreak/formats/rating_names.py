@@ -53,7 +53,21 @@ _IDS = frozenset(
     ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")
 )
 _PERSONAL = frozenset(
-    "age gender sex alter geschlecht âge sexe edad sexo età sesso 年龄 性别".split()
+    [
+        "age",
+        "gender",
+        "sex",
+        "alter",
+        "geschlecht",
+        "âge",
+        "sexe",
+        "edad",
+        "sexo",
+        "età",
+        "sesso",
+        "年龄",
+        "性别",
+    ]
 )
 _PERSON = re.compile(r"[^@\s]+@[^@\s]+\.\w+|\d{4,}")
 _RATER_NAME = re.compile(
@@ -63,12 +77,19 @@ _RATER_NAME = re.compile(
     r"[\W_]*\w{0,3}|[a-z]{1,2}[\W_]?\d{1,3}|[a-z]",
     re.IGNORECASE,
 )
+NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
 # Systems by name; `names_model` also knows words such as "baseline", which may be a person's condition.
 _MACHINE = re.compile(
     r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma)"
     r"(?![a-z]{3})",
     re.IGNORECASE,
 )
+
+
+def stem_of(name: str) -> str:
+    """Return a name without the number at its end, or "" if it has none."""
+    match = NUMBERED.fullmatch(name.strip())
+    return match[1] if match else ""
 
 
 def role_of(name: str) -> str:
