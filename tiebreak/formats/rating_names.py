@@ -37,7 +37,7 @@ _OTHER: dict[str, frozenset[str]] = {
         " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
         " counts num n adjudicated resolved stdev range mittelwert durchschnitt mehrheit moyenne"
         " majorité promedio mayoría maggioranza 平均 总计 결론 합의 최종 평균 합계 다수결",
-        "fact": "age gender sex country language education nationality time date timestamp duration seconds"
+        "fact": "country language education nationality time date timestamp duration seconds"
         " ms minutes created updated started submitted order position batch page url link email ip version"
         " status worktime approved rejected lifetime confidence trust split fold chars tokens length words comment comments config",
         "criterion": "fluency coherence relevance consistency adequacy grammar grammaticality"
@@ -137,7 +137,8 @@ def is_computed(name: str) -> bool:
 
 def is_fact(name: str) -> bool:
     """Whether a column describes a rater or a rating and is no answer, as fields of platforms do: `_trust`."""
-    return name.startswith("_") or not _OTHER["fact"].isdisjoint(_words(name.casefold()))
+    is_field = name.startswith("_") or is_about_person(name)
+    return is_field or not _OTHER["fact"].isdisjoint(_words(name.casefold()))
 
 
 def is_about_person(name: str) -> bool:

@@ -33,7 +33,7 @@ from tiebreak.formats.rating_names import (
     stem_of,
 )
 from tiebreak.formats.tables.names import other_side, says, words_of
-from tiebreak.formats.tables.profiles import Column, Profile
+from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile
 
 MAX_WORDS_OF_LABELS = 60
 MAX_RATERS = 200
@@ -260,8 +260,10 @@ class _Guess:
             len(named) > 1
         ):  # what is the same for all raters of an item was computed from their labels
             named = [c for c in named if c in differing] or named
-        if "criterion" not in self.facts and any(is_criterion(c.name) for c in free):
-            alike = differing if not named else []
+        has_criteria = len(named) > 1 or any(is_criterion(c.name) for c in free)
+        if "criterion" not in self.facts and has_criteria:
+            # Beside several scores, what is said with yes or no is one more of them.
+            alike = [c for c in differing if not named or c.values <= TRUTHS]
             named = [c for c in free if c in named or c in alike or is_criterion(c.name)]
         plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
         items = [key for key in keys if key in self.roles]

@@ -16,7 +16,7 @@ from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.label_cells import LabelRule, rule_for, side_of
 from tiebreak.formats.layouts.grids import BLANK, is_marked
-from tiebreak.formats.layouts.guess import layout_of
+from tiebreak.formats.layouts.guess import UnclearLayoutError, layout_of
 from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
@@ -341,8 +341,22 @@ def _as_far_as_valid(
         again, tally_of_fewer, others = _rated(table, fewer, name)
         if not others.total:
             return again, fewer, tally_of_fewer
+    if problems.items and "unit" not in choice.columns:
+        _ask_if_rated_twice(problems, layout)
     problems.check()
     return read, layout, tally
+
+
+def _ask_if_rated_twice(problems: Problems, layout: Layout) -> None:
+    """Ask what names the item, where that was a guess by which raters rated items twice."""
+    first = problems.items[0]
+    if {problem.code for problem in problems.items} == {"duplicate_rating"}:
+        sentence = (
+            f"Line {first.line}: {first.reason.partition(';')[0]}. That is so if the table is read as"
+            f" {'; '.join(_taken(layout))}. Choose the columns of the item, the rater and the label, and run for"
+            " the column that tells several passes apart; or delete what is there twice."
+        )
+        raise UnclearLayoutError("rated_twice", sentence, "unit=COLUMN,rater=COLUMN,label=COLUMN")
 
 
 def _rated(table: Table | _Rows, layout: Layout, name: str) -> tuple[RatingTable, _Tally, Problems]:
