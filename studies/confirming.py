@@ -21,7 +21,8 @@ class Question:
     work are shown but left out of `facts`, because otherwise a busy study could never be closed.
     `problems` are the reasons why the action is impossible, with a sentence for each code.
     `warnings` are the codes of the launch checks that the confirmation accepts.
-    `final` lists what can no longer change afterwards, and `stays` says what still can.
+    `final` lists what can no longer change afterwards, and `stays` says what still can. `listed` has
+    an entry for each that the action affects.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Question:
     warnings: tuple[str, ...] = ()
     final: tuple[str, ...] = ()
     stays: str = ""
+    listed: tuple[str, ...] = ()
 
 
 def is_confirmed(request: HttpRequest, question: Question) -> bool:

@@ -85,6 +85,7 @@ def _questions(
     wrong = [q for q in questions if failed and failed.answers.get(str(q.pk)) != q.answer]
     context = {
         "study": participation.study,
+        "participation": participation,
         "form": ComprehensionForm(questions),
         "refusal": refusal,
         "wrong": wrong,
@@ -103,6 +104,7 @@ def _failed_test(request: HttpRequest, participation: Participation, step: Step)
     screening = screening_of(participation.study)
     context: dict[str, Any] = {
         "study": participation.study,
+        "participation": participation,
         "attempt": attempt,
         "needed": screening.pass_mark if screening else 0,
         "left": left,

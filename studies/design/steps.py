@@ -246,11 +246,15 @@ class StudyFrame:
 
     @property
     def next_step(self) -> ShownStep | None:
-        """Until the study was opened: the step after this one, else the first that is open."""
+        """Until the study was opened: the step after this one, else the first that is open.
+
+        The last step before the launch leads there even if it is open: the launch lists what is missing.
+        """
         if self.study.opened_at is not None or self.study.dry_run_of_id is not None:
             return None
         for shown, following in pairwise(self.steps):
-            if shown.step.slug == self.here and not shown.status.is_open:
+            is_last = following is self.steps[-1]
+            if shown.step.slug == self.here and (is_last or not shown.status.is_open):
                 return following
         return next((shown for shown in self.steps if shown.status.is_open), None)
 

@@ -150,5 +150,5 @@ def test_every_figure_of_a_drawn_study_has_one_weighting_and_one_scope(studies):
 
 def test_the_table_of_rankings_leaves_out_what_has_no_weights(studies):
     for about, is_drawn in zip(studies, (True, False, False), strict=True):
-        columns = section_of("preference", about).ranking.columns
-        assert {*UNWEIGHTED}.isdisjoint(columns) == is_drawn
+        measures = {row.name for row in section_of("preference", about).ranking.rows}
+        assert measures.isdisjoint(UNWEIGHTED) == is_drawn

@@ -38,7 +38,7 @@ def order_figure(section: CriterionSection) -> Figure:
         finding=finding,
         x_label="win rate by strengths",
         y_label="observed win rate",
-        with_diagonal=True,
+        diagonal="as the strengths imply",
     )
     return Figure(
         "order",
