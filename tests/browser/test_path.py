@@ -82,7 +82,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     expect(page.locator("iframe")).to_have_css("width", "360px")
     look(page)
     press(page, "Save and continue")
-    assert (state(page, "task"), state(page, "generate-select")) == ("done", "not needed")
+    assert (state(page, "task"), state(page, "generate-select")) == ("done", "done")
     look(page)
 
     step(page, "quality")
