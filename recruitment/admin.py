@@ -26,7 +26,7 @@ from annotation.services.reference_units import (
     import_reference_units,
 )
 from recruitment.confirmations import quality
-from recruitment.reference_unit_forms import ReferenceUnitsForm
+from recruitment.reference_unit_forms import ReferenceUnitsForm, role_counts
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.settings import save_settings
@@ -34,6 +34,7 @@ from recruitment.study_actions import ACTIONS, offered_actions
 from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
+from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.steps import count_of
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
@@ -56,12 +57,27 @@ CLONED = (
 )
 
 
+NINE_IN_TEN = "Leave empty for nine in ten of the items, rounded up."
 # The actions that the list of studies offers.
 LISTED = ("plan", "open", "pause", "close", "reopen")
 
 
+class ScreeningFields(OpenedModelForm):
+    """Screening whose pass mark follows the number of items in the test until one is entered."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        mark = self.fields.get("pass_mark")
+        if mark is not None:  # it is read-only once the study is open
+            mark.required, mark.initial = False, None
+            mark.help_text = f"{mark.help_text} {NINE_IN_TEN}"
+            if self.instance.pk and not self.instance.qualification_units:
+                self.initial["pass_mark"] = None  # that of no test
+
+
 class ScreeningInline(FrozenInline, ScreeningStacked):
     model = Screening
+    form = ScreeningFields
     fk_name = "study"
     extra = 0
     max_num = 1
@@ -298,6 +314,14 @@ def _selected(request: HttpRequest) -> list[tuple[str, str]]:
         (ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)
     ]
     return [*selected_rows, ("select_across", request.POST.get("select_across", "0"))]
+
+
+def make_missing_units(study: Study, form: ReferenceUnitsForm) -> None:
+    """Make the reference units that the screening needs and the study lacks."""
+    chosen = form.cleaned_data["perturbation"] or OBVIOUS
+    for count in role_counts(study):
+        if n := max(0, count.needed - count.present):
+            degrade_copies(study=study, role=count.role, n=n, perturbation=chosen)
 
 
 def make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:

@@ -7,6 +7,7 @@ from django.db.models import prefetch_related_objects
 from django.forms import modelform_factory
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.utils.http import urlencode
 
 from annotation.services.planning import hits_to_collect
 from annotation.services.reference_units import remove_reference_unit
@@ -14,6 +15,7 @@ from recruitment.admin import (
     CollectingStudyAdmin,
     ComprehensionInline,
     ScreeningInline,
+    make_missing_units,
     make_reference_units,
 )
 from recruitment.costs import forecast
@@ -23,6 +25,7 @@ from recruitment.reference_unit_forms import (
     labels_forms,
     reference_unit_pages,
     role_counts,
+    role_to_make,
     save_labels,
 )
 from studies.access import shows_study
@@ -57,12 +60,15 @@ class QualityStep(StepAdmin, CollectingStudyAdmin):
     inlines = (ScreeningForm, ComprehensionRows)
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
-        page = reference_unit_pages(study, request.GET.get("page"))
+        page, counts = reference_unit_pages(study, request.GET.get("page")), role_counts(study)
+        role = role_to_make(counts, request.GET.get("role"))
         return {
-            "role_counts": role_counts(study),
+            "role_counts": counts,
             "page": page,
             "units": labels_forms(study, page),
-            "make": ReferenceUnitsForm(prefix="make", use_required_attribute=False),
+            "make": ReferenceUnitsForm(
+                prefix="make", use_required_attribute=False, initial={"role": role}
+            ),
         }
 
     def response_change(self, request: HttpRequest, obj: Study) -> Response:
@@ -79,7 +85,8 @@ class QualityStep(StepAdmin, CollectingStudyAdmin):
             return redirect(self.url_name, obj.pk)
         response: Response = super().response_change(request, obj)
         if {"_remove", "_make"} & request.POST.keys():
-            return redirect(f"{response.url}#units-heading")
+            role = urlencode({"role": request.POST.get("make-role", "")})
+            return redirect(f"{response.url}?{role}#units-heading")
         return response
 
 
@@ -88,7 +95,8 @@ def _make(request: HttpRequest, study: Study) -> None:
     if not form.is_valid():
         problems = [str(sentence) for errors in form.errors.values() for sentence in errors]
         raise DomainError("invalid", " ".join(problems), status=400)
-    make_reference_units(study, form)
+    make = make_missing_units if request.POST["_make"] == "missing" else make_reference_units
+    make(study, form)
 
 
 def _part(title: str, *fields: str, **options: Any) -> tuple[str, dict[str, Any]]:

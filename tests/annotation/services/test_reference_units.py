@@ -126,7 +126,9 @@ def test_nobody_rates_the_texts_of_a_reference_item_and_all_else_r_times(role, d
     main = texts_shown(study, role="main")
     assert not apart & main
     assert set(main.values()) == {1}
-    assert set(study.places.values("hit").annotate(n=Count("pk")).values_list("n", flat=True)) == {3}
+    assert set(study.places.values("hit").annotate(n=Count("pk")).values_list("n", flat=True)) == {
+        3
+    }
     if study.unit_kind == "generation" or design == {"comparisons_per_hit": 2}:
         assert main == before - apart
     assert forecast_plan(study=study, selected=[]).units == main.total()
@@ -145,6 +147,8 @@ def test_what_is_rated_in_an_open_study_becomes_no_reference_item():
         pair = ReferencePair(first, second, {"preference": "1"})
         add_reference_units(study=study, role=Unit.Role.GOLD, pairs=[pair])
     other = {"instance": first.instance, "sample_index": 1 - first.sample_index}
-    pair = ReferencePair(*Generation.objects.filter(**other).order_by("system"), {"preference": "1"})
+    pair = ReferencePair(
+        *Generation.objects.filter(**other).order_by("system"), {"preference": "1"}
+    )
     add_reference_units(study=study, role=Unit.Role.GOLD, pairs=[pair])
     assert study.units.get(role="gold").instance == first.instance
