@@ -20,6 +20,7 @@ from recruitment.admin import (
 )
 from recruitment.costs import forecast
 from recruitment.early_stops import early_stop_rules
+from recruitment.launch.texts import most_comparisons
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
@@ -37,6 +38,10 @@ from studies.services import is_frozen
 from tiebreak.errors import DomainError, InvalidInput
 
 Response = HttpResponseRedirect
+ONE_INSTANCE = (
+    " With one instance per task there are at most as many as a system has texts for it: here {n}."
+    " For more, choose several instances under “bundling”."
+)
 
 
 class ScreeningForm(AddableRows, ScreeningInline):
@@ -116,15 +121,15 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
         _part(
             "How much is collected",
             *("ratings_per_hit", "further_share", "further_ratings"),
-            *("comparisons_per_hit", "hits_per_annotator"),
+            *("bundling", "comparisons_per_hit", "hits_per_annotator"),
         ),
         _part(
             "Time and pay",
             *("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget"),
         ),
         _part(
-            "Bundling, repeats and unfinished tasks",
-            *("bundling", "repeats_per_hit", "repeat_distance", "lease_minutes", "abandoned"),
+            "Repeats and unfinished tasks",
+            *("repeats_per_hit", "repeat_distance", "lease_minutes", "abandoned"),
             classes=("collapse",),
         ),
         _part(
@@ -137,6 +142,16 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
         return cost_context(study)
+
+    def get_form(
+        self, request: HttpRequest, obj: Study | None = None, *args: Any, **options: Any
+    ) -> Any:
+        """Say at N what limits it: a task about one instance has no more comparisons than texts."""
+        form = super().get_form(request, obj, *args, **options)
+        n = form.base_fields.get("comparisons_per_hit")
+        if n is not None and obj is not None and obj.unit_kind == Study.UnitKind.COMPARISON:
+            n.help_text += ONE_INSTANCE.format(n=most_comparisons(obj))
+        return form
 
 
 class AnalysisPlanStep(StepAdmin, CollectingStudyAdmin):
