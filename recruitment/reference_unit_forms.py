@@ -138,6 +138,10 @@ class ChosenUnitForm(LabelsForm):
                 )
         self.order_fields([*(f"c{i}" for i in range(len(self.criteria))), "role", "explanation"])
 
+    def clean(self) -> None:
+        if not self.errors and not self.labels():
+            raise forms.ValidationError("Click the right answer.", code="labels_missing")
+
     def _versioned(self) -> Iterator[str]:
         """Yield the labels and the explanation: a role is only proposed and nowhere stored."""
         yield from (name for name in super()._versioned() if name != "role")
