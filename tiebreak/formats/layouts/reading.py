@@ -433,8 +433,9 @@ def _ratings(
 ) -> Iterator[tuple[int, Row]]:
     """Yield a rating for each label, with the number of its row."""
     seen: set[int] = set()
+    has_many = layout.cells[0].item or (layout.keys and layout.cells[0].rater)  # labels in a row
     for index, (number, row) in enumerate(rows, start=1):
-        if layout.has_items or (layout.keys and layout.cells[0].rater):  # a row has many labels
+        if has_many:
             cells = hash(tuple(map(str, row.values())))
             if cells in seen:
                 tally.repeated.append(number)
