@@ -2,13 +2,7 @@
 
 from collections.abc import Iterable
 
-from tiebreak.reading.charts.intervals import (
-    AVERAGE,
-    NO_PREFERENCE,
-    IntervalRow,
-    Mark,
-    interval_chart,
-)
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
     Figure,
@@ -112,9 +106,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         sentence = f"{sentence} {known_order_sentence(systems.known_order)}".rstrip()
     counts = counts_lines(section)
     description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
-    chart = interval_chart(
-        rows, finding=description, label=label, references=[NO_PREFERENCE], bounds=(0, 1)
-    )
+    chart = interval_chart(rows, finding=description, label=label, reference=0.5, bounds=(0, 1))
     return Figure(
         "win-rates",
         finding,
@@ -156,7 +148,7 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
         rows,
         finding=MACHINE_WIN_RATES_TITLE,
         label=win_rate_label(systems.win_rate),
-        references=[NO_PREFERENCE],
+        reference=0.5,
         bounds=(0, 1),
     )
     note = "" if by_people else WITHOUT_ANNOTATORS_READING
@@ -177,7 +169,7 @@ def strengths_figure(section: CriterionSection) -> Figure:
     if not strengths:
         return empty_figure("strengths", title, "There are no Bradley–Terry strengths.")
     rows = [IntervalRow(name, (Mark("human", e),)) for name, e in strengths.items()]
-    chart = interval_chart(rows, finding=title, label="strength (log odds)", references=[AVERAGE])
+    chart = interval_chart(rows, finding=title, label="strength (log odds)", reference=0)
     sentence = f"{_why_undefined(strengths.values())}{about_thick_lines(strengths.values())}"
     return Figure("strengths", title, sentence, chart, *table_of(rows), STRENGTH_READING)
 
