@@ -196,7 +196,9 @@ def _alternative(rows: Sequence[IntervalRow]) -> str:
     """Return all values in words, for readers who cannot see the chart."""
     words = []
     for row in rows:
-        values = [f"{m.series} {_in_words(m)}".strip() for m in row.drawn]
+        values = [
+            f"{m.series if m.series != row.name else ''} {_in_words(m)}".strip() for m in row.drawn
+        ]
         if values:
             words.append(f"{row.name}: {', '.join(values)}")
     return "; ".join(words)

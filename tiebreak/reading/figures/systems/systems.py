@@ -19,6 +19,7 @@ from tiebreak.reading.words import counted, counts_lines
 from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
 from tiebreak.stats import Estimate
 
+WIN_RATE = "win rate over the other systems (a tie counts half)"
 MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are next to the figure
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
@@ -99,7 +100,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         label = "share that the first system wins (a tie counts half)"
     else:
         powered = systems.prediction_powered or _stacks(systems)
-        label = win_rate_label(systems.win_rate)
+        label = WIN_RATE
         ordered = {name: systems.win_rate[name] for name in best_first(systems)}
         rows = _rows(ordered, powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
@@ -117,11 +118,6 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         title="Win rates",
         counts=counts,
     )
-
-
-def win_rate_label(systems: Iterable[str]) -> str:
-    """Return what an axis of win rates shows."""
-    return f"win rate over the other {'systems' if len(list(systems)) > 2 else 'system'} (a tie counts half)"
 
 
 def machine_win_rates_figure(section: CriterionSection) -> Figure:
@@ -147,7 +143,7 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
     chart = interval_chart(
         rows,
         finding=MACHINE_WIN_RATES_TITLE,
-        label=win_rate_label(systems.win_rate),
+        label=WIN_RATE,
         reference=0.5,
         bounds=(0, 1),
     )
