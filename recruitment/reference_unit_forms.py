@@ -176,13 +176,9 @@ def save_labels(study: Study, data: Mapping[str, Any], keys: list[str]) -> None:
     for unit in study.units.exclude(role=Unit.Role.MAIN).filter(key__in=keys[:PER_PAGE]):
         form = LabelsForm(unit, criteria, data)
         if not form.is_valid():
-            raise _refused_labels(unit, form)
+            name, (error, *_) = next(iter(form.errors.as_data().items()))
+            typed = form.data.get(form.add_prefix(name), "")
+            sentence = f"{unit.key}: “{typed}” is not stored. {error.messages[0]}"
+            raise DomainError(error.code or "invalid", sentence, status=400)
         if form.has_changed():
             expect_labels(study=study, key=unit.key, labels=form.labels())
-
-
-def _refused_labels(unit: Unit, form: LabelsForm) -> DomainError:
-    name, (error, *_) = next(iter(form.errors.as_data().items()))
-    typed = form.data.get(form.add_prefix(name), "")
-    sentence = f"{unit.key}: “{typed}” is not stored. {error.messages[0]}"
-    return DomainError(error.code or "invalid", sentence, status=400)

@@ -322,7 +322,9 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
             score = scores.get((instance.pk, a.pk, b.pk))
             for unit in units:
                 if row is not None:
-                    _store_probabilities(unit, row)
+                    unit.phase = row.phase
+                    unit.inclusion_probability = row.inclusion_probability
+                    unit.conditional_inclusion_probability = row.conditional_inclusion_probability
                 sample = unit.text_list[0].sample
                 unit.key = _unit_key(instance, f"#{index_a}.{index_b}.{sample}")
                 if score is not None:
@@ -349,13 +351,6 @@ def _unit_key(instance: Instance, suffix: str) -> str:
     if len(instance.key) + len(suffix) > MAX_ID:
         suffix = f"~{instance.pk}{suffix}"
     return f"{instance.key[: MAX_ID - len(suffix)].rstrip()}{suffix}"
-
-
-def _store_probabilities(unit: Unit, row: SelectedInstance) -> None:
-    """Copy the phase and the inclusion probabilities, which determine the weights of estimates."""
-    unit.phase = row.phase
-    unit.inclusion_probability = row.inclusion_probability
-    unit.conditional_inclusion_probability = row.conditional_inclusion_probability
 
 
 def _mixed(study: Study, units: list[Unit]) -> list[_Bundle]:

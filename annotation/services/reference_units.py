@@ -90,19 +90,15 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
             f"An annotator has already started {ROLES[role]}, so its items cannot change. Clone"
             " the study to change them.",
         )
-    number = _next_number(study, role)
+    # Above all numbers in the role, of which some may have been removed.
+    keys = study.units.filter(role=role).values_list("key", flat=True)
+    numbers = (key.rpartition("-")[2] for key in keys)
+    number = max((int(n) + 1 for n in numbers if n.isascii() and n.isdecimal()), default=0)
     units = [_unit(study, role, pair, number + i) for i, pair in enumerate(pairs)]
     Unit.objects.bulk_create(units)
     if role != Unit.Role.GOLD:
         plan_reference_units(study, role)
     return len(units)
-
-
-def _next_number(study: Study, role: Unit.Role) -> int:
-    """Return a number above all units' numbers in a role, of which some may have been removed."""
-    keys = study.units.filter(role=role).values_list("key", flat=True)
-    numbers = (key.rpartition("-")[2] for key in keys)
-    return max((int(n) + 1 for n in numbers if n.isascii() and n.isdecimal()), default=0)
 
 
 @transaction.atomic

@@ -114,8 +114,8 @@ def remove(request: HttpRequest, study_id: str) -> HttpResponse:
     key = request.POST.get("item") or request.GET.get("item", "")
     back = reverse("annotation:data", args=[study.pk])
     question = _question(study, key)
-    if not is_confirmed(request, [question]):
-        return ask(request, [question], back=back, carry=[("item", key)])
+    if not is_confirmed(request, question):
+        return ask(request, question, back=back, carry=[("item", key)])
     with told(request):
         remove_item(study=study, key=key)
         messages.success(request, f"The instance “{key}” was removed.")

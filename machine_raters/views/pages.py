@@ -180,8 +180,8 @@ def _delete(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
         button="Delete",
         facts=(machine.public_id,),
     )
-    if not kind.answers(machine) and not is_confirmed(request, [question]):
-        return ask(request, [question], back=_page_of(kind, machine.study))
+    if not kind.answers(machine) and not is_confirmed(request, question):
+        return ask(request, question, back=_page_of(kind, machine.study))
     delete_machine_rater(machine=machine, by=by)
     return MACHINE_DELETED.format(name=machine)
 

@@ -50,9 +50,9 @@ from tiebreak.reading.figures.systems.systems import (
 )
 from tiebreak.reading.figures.systems.transitivity import has_several, order_figure
 from tiebreak.reading.powered_rates import powered_rates
-from tiebreak.reading.shown import number, rater_measures
+from tiebreak.reading.shown import number, rater_measures, reason_once
 from tiebreak.reading.while_open import unreached
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 
@@ -151,8 +151,10 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
     names = [row.facts.name for row in rows]
     machines = sorted(shown.about.all_units.machines)
     rater = shown.query.get("rater", "")
+    numbers, without_interval = reason_once([number(row.agreement, low=0) for row in rows])
     return {
-        "rows": [(row.facts, number(row.agreement, low=0)) for row in rows[:MAX_RATERS]],
+        "rows": [(row.facts, n) for row, n in zip(rows, numbers, strict=True)][:MAX_RATERS],
+        "without_interval": without_interval,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],
         "rater": rater,

@@ -12,11 +12,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.counts import progress_of
+from annotation.services.exclusion import OUT
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
 from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.results.opened_sections import figure_of_section, offered_on
 from metrics.results.question_pages import (
+    MAX_RATERS,
     MOVED,
     PAGES,
     Page,
@@ -192,6 +194,8 @@ def _context(
         context |= _question(shown, shown_page, right)
     parts = _parts_with_raters if shown_page.shows_raters else _parts
     if shown_page.shows_raters:  # which are kept, while this ends when the study is opened again
+        out = study.participations.filter(status__in=OUT, assignments__status="excluded")
+        context["excluded"] = out.select_related("rater").order_by("pk").distinct()[:MAX_RATERS]
         context["tables"] = [
             *filter(None, [set_aside_table(about)]),
             *nonresponse_tables(about, with_raters=True),

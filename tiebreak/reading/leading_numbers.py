@@ -27,7 +27,7 @@ from tiebreak.reading.messages import (
 from tiebreak.reading.shown import Number, number
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.stats import Estimate, smallest_difference, system_difference, undefined
 

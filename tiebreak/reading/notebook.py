@@ -18,7 +18,7 @@ from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.terminal import stated_findings, what_was_read
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 STYLE = Path(__file__).with_name("notebook.css")
 MAX_CHARACTERS = 250_000

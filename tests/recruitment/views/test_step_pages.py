@@ -286,7 +286,7 @@ def test_an_opened_study_reads_as_history_with_a_clone(client, study):
     post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
     page = client.get(page_of("recruitment:launch", study))
     assert page.context["frozen"]
-    clone = reverse("admin:studies_study_clone", args=[study.pk])
+    clone = reverse("recruitment:clone", args=[study.pk])
     assert clone in {form.action for form in lxml.html.fromstring(page.content).forms}
     client.post(clone)
     assert Study.objects.filter(status="draft").count() == 1
@@ -299,7 +299,7 @@ def test_a_study_is_planned_and_opened_on_the_page_after_a_confirmation(client, 
     assert study.hits.count() == 4
     question = client.post(act("open"))
     study.refresh_from_db()
-    assert (study.status, "questions" in question.context) == ("draft", True)
+    assert (study.status, "question" in question.context) == ("draft", True)
     page = post_confirmed(client, act("open"))
     study.refresh_from_db()
     assert study.status == "open"
@@ -315,7 +315,7 @@ def test_one_button_plans_and_asks_to_open(client, study):
     assert (page.context["n_planned"], page.context["hits"]) == (0, 4)
     question = client.post(open_)
     assert study.hits.count() == 4
-    (asked,) = question.context["questions"]
+    asked = question.context["question"]
     assert not asked.problems
     assert {4, 12} <= {int(n) for n in re.findall(r"\d+", asked.sentences[0])}
     post_confirmed(client, open_)
@@ -327,7 +327,7 @@ def test_a_plan_that_the_design_has_outgrown_is_made_again_before_the_question(c
     client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
     Study.objects.update(ratings_per_hit=5)
     question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
-    assert not question.context["questions"][0].problems
+    assert not question.context["question"].problems
     assert study.places.count() == 4 * 5
 
 
@@ -336,7 +336,7 @@ def test_a_confirmation_of_an_outdated_plan_is_asked_again_and_plans_nothing(cli
     token = client.post(open_).context["token"]
     Study.objects.update(ratings_per_hit=5)
     again = client.post(open_, {"confirmed": token})
-    assert set(again.context["questions"][0].problems) == {"plan_outdated"}
+    assert set(again.context["question"].problems) == {"plan_outdated"}
     study.refresh_from_db()
     assert (study.status, study.places.count()) == ("draft", 4 * 3)
 
@@ -350,17 +350,17 @@ def test_what_cannot_be_planned_is_refused_with_the_reason(client, ruth):
 
 def test_the_confirmation_lists_everything_that_becomes_final(client, study):
     question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
-    final = " ".join(question.context["questions"][0].final)
+    final = " ".join(question.context["question"].final)
     labels = [str(field.verbose_name) for field in fields_of(FrozenSettings).values()]
     assert not [label for label in labels if label not in final]
     assert {system.name for system in study.ordered_systems()} <= set(re.findall(r"[\w-]+", final))
     html = question.content.decode()
-    assert html.count("<li>") >= 5 + len(question.context["questions"][0].sentences)
+    assert html.count("<li>") >= 5 + len(question.context["question"].sentences)
     client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
     post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
     client.post(reverse("recruitment:launch-action", args=[study.pk, "pause"]))
     again = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
-    assert again.context["questions"][0].final == ()
+    assert again.context["question"].final == ()
 
 
 def test_an_action_that_does_not_exist_or_fit_is_refused(client, study):

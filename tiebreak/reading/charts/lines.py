@@ -36,7 +36,7 @@ def line_chart(
     _, right = padded([x for line in drawn for x, _ in line.points], include=include)
     heights = [y for line in drawn for _, y in line.points]
     _, top = padded([*heights, *([] if target is None else [target])], include=0.0)
-    x, y = Axis(0.0, right), Axis(0.0, top)
+    x, y = Axis(0.0, right, is_of_counts=True), Axis(0.0, top)
 
     def draw(canvas: Canvas) -> Iterator[str]:
         yield x_grid(canvas, x)
@@ -49,7 +49,7 @@ def line_chart(
             yield from _drawn(line, x, y, canvas)
 
     words = "; ".join(map(_in_words, drawn))
-    legend = tuple((line.kind, line.name) for line in drawn)
+    legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
     below = x_axis(x, x_label)
     return field_chart(
         draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend

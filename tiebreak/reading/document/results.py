@@ -25,14 +25,10 @@ from tiebreak.reading.shown import (
 )
 from tiebreak.reading.words import counted, counts_of, scale_in_words
 from tiebreak.report import Report
-from tiebreak.report.model import (
-    CriterionSection,
-    KnownOrder,
-    PairCounts,
-    RaterSets,
-    SuccessRates,
-    SystemsSection,
-)
+from tiebreak.report.model.raters import RaterSets
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.success import KnownOrder, SuccessRates
+from tiebreak.report.model.systems import PairCounts, SystemsSection
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 

@@ -31,7 +31,7 @@ from tiebreak.reading.figures.systems.systems import (
 )
 from tiebreak.reading.figures.systems.transitivity import order_figure
 from tiebreak.reading.while_open import while_unreached
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import on_request
 
 

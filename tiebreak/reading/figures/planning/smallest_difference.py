@@ -6,7 +6,7 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.leading_numbers import hardest_pair
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 NAME = "smallest-difference"
 TITLE = "Smallest difference by number of ratings"
