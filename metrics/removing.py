@@ -56,8 +56,8 @@ def delete_simulated_study(*, study: Study) -> None:
 @of_study(Right.OWN)
 def remove_study(request: HttpRequest, study: Study) -> HttpResponse:
     question, back = _removing(study), reverse("metrics:dashboard", args=[study.pk])
-    if not is_confirmed(request, [question]):
-        return ask(request, [question], back=back)
+    if not is_confirmed(request, question):
+        return ask(request, question, back=back)
     with told(request):
         delete_simulated_study(study=study)
         messages.success(request, f"“{study.title}” was deleted.")

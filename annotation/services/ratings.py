@@ -237,7 +237,9 @@ class _LockedAnswers:
         completed = not rating.late and not self.is_excluded and self._complete(rating.place)
         is_paid_only = rating.late or self.by_units
         if is_paid_only and self.sheet.first_open is None and not self.is_excluded:
-            self._note_answered()
+            # It is paid even if its answers do not count.
+            open_tasks = Assignment.objects.filter(pk=self.assignment.pk, completed_at=None)
+            open_tasks.update(completed_at=self.now)
         return completed
 
     def _label(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> str | None:
@@ -270,11 +272,6 @@ class _LockedAnswers:
         paid = Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))
         if person.filter(~Exists(paid), status=status.LEFT).exists():
             raise DomainError("left", LEFT_WITHOUT_TASK)
-
-    def _note_answered(self) -> None:
-        """Note that a task was answered, which is paid even if its answers do not count."""
-        open_tasks = Assignment.objects.filter(pk=self.assignment.pk, completed_at=None)
-        open_tasks.update(completed_at=self.now)
 
     def _flag(self, rating: Rating, earlier: Rating | None) -> None:
         """Set the place of an answer, and flag it if it is late, without a place, or excluded.

@@ -24,6 +24,7 @@ from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
+from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.planning.stopping import width_figures
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
@@ -51,7 +52,7 @@ from tiebreak.reading.figures.systems.transitivity import has_several, order_fig
 from tiebreak.reading.powered_rates import powered_rates
 from tiebreak.reading.shown import number, rater_measures, reason_once
 from tiebreak.reading.while_open import unreached
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 
@@ -185,7 +186,9 @@ def _contested(shown: Shown) -> dict[str, Any]:
 
 
 def _planning(shown: Shown) -> list[Figure]:
-    """Return the widths that can be drawn; a study that reached its plan may have none."""
+    """Return what a study sees that has all planned ratings, or how narrow intervals are so far."""
+    if unreached(shown.about) is None:
+        return [smallest_difference_figure(shown.about)]
     figures = width_figures(shown.about, shown.study.target_width)
     return [figure for figure in figures if figure.chart]
 

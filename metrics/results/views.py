@@ -27,6 +27,7 @@ from metrics.results.question_pages import (
     page_named,
     parts_of,
 )
+from metrics.results.questions import SYSTEMS
 from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.selectors import (
     stored_report,
@@ -40,8 +41,9 @@ from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
 from tiebreak.reading.figures.of_part import of_part, with_part_column
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
+from tiebreak.reading.messages import SEQUENCE_ABOVE
 from tiebreak.reading.shown import section_of
-from tiebreak.reading.while_open import while_unreached
+from tiebreak.reading.while_open import unreached, while_unreached
 from tiebreak.report import Report
 
 STOP_POLLING = 286  # htmx stops polling at this status
@@ -209,6 +211,8 @@ def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     about, is_part = shown.about, bool(shown.chosen)
     leading = leading_numbers(about, is_part=is_part)
     caveat, _, scope = scope_of(about).partition(". ")
+    if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and not stopping.reason:
+        caveat = SEQUENCE_ABOVE
     return {
         "leading": [one for one in leading if one.tab == page.slug and not one.is_drawn],
         "parts": parts_of(page.slug, about, right),

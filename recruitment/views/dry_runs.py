@@ -67,8 +67,8 @@ def stop(request: HttpRequest, study: Study, job_id: str) -> HttpResponse:
 def remove(request: HttpRequest, study: Study, job_id: str) -> HttpResponse:
     job = _job(study, job_id)
     question = _removing(job)
-    if not is_confirmed(request, [question]):
-        return ask(request, [question], back=reverse("recruitment:dry-runs", args=[study.pk]))
+    if not is_confirmed(request, question):
+        return ask(request, question, back=reverse("recruitment:dry-runs", args=[study.pk]))
     with told(request):
         remove_dry_run(job=job)
         messages.success(request, "The dry run was deleted.")

@@ -14,8 +14,7 @@ from pkgutil import iter_modules
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
