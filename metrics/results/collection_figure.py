@@ -39,9 +39,9 @@ def progress_figure(
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
     expected = None
     if study.status == Study.Status.OPEN and counts.remaining:
-        moment = now or database_now()
-        finding, sentence = _forecast(study, counts, moment)
-        expected = _expected(study, counts, moment)
+        now = now or database_now()
+        finding, sentence = _forecast(study, counts, now)
+        expected = _expected(study, counts, now)
     chart = time_chart(
         moments, goal=planned, finding=finding, unit="responses completed", expected=expected
     )
