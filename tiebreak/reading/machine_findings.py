@@ -3,7 +3,8 @@
 from tiebreak.digits import in_digits
 from tiebreak.reading.findings import scope_suffix
 from tiebreak.reading.messages import NOT_IN_REPORT
-from tiebreak.report.model import CriterionSection, NoiseCeiling
+from tiebreak.report.model.machines import NoiseCeiling
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.machines.alternative_annotators import TOO_MANY_VALUES
 
 NOT_SHOWN = "No machine rater is shown to stand in"

@@ -1,5 +1,7 @@
 """Arranging a report for the dashboard, with headings, tables and figures."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 
@@ -33,16 +35,11 @@ from tiebreak.reading.messages import (
 )
 from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import unreached, without_finding
-from tiebreak.report.model import (
-    Bias,
-    BiasSection,
-    CriterionSection,
-    Estimates,
-    MachineAgreement,
-    RaterSets,
-    StratumSection,
-    SystemsSection,
-)
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import Bias, BiasSection, RaterSets
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import MachineAgreement, StratumSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate, RankSet, undefined
 
@@ -359,6 +356,13 @@ def _rows(estimates: Estimates, *, low: float = -1.0, high: float = 1.0) -> list
 
 
 _EMPTY_CELL = Number("", "", Svg(), "")
+
+
+def reason_once(numbers: Sequence[Number]) -> tuple[list[Number], str]:
+    """Return numbers without the reason that several give for having no interval, and that reason."""
+    given = Counter(one.reason for one in numbers if one.reason and one.text != "–")
+    shared = next((reason for reason, n in given.most_common(1) if n > 1), "")
+    return [replace(one, reason="") if one.reason == shared else one for one in numbers], shared
 
 
 def number(

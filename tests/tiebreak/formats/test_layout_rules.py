@@ -66,6 +66,23 @@ def test_a_rater_with_many_missing_labels_stays_a_rater(mark):
     assert (set(read.table["rater"]), read.missing + read.marked) == ({"ann1", "ann2"}, 4)
 
 
+@pytest.mark.parametrize("at", [1, 4])
+@pytest.mark.parametrize("has_items", [False, True])
+def test_a_row_that_is_there_twice_is_named_and_changes_no_layout(at, has_items):
+    columns = ["user_id", *"1234"] if has_items else ["item", "ann1", "ann2", "ann3"]
+    rows = [dict(zip(columns, ["abcdef"[k], 1, k % 2, k % 3, k], strict=False)) for k in range(6)]
+    read = read_existing([*rows[:at], rows[0], *rows[at:]])
+    once = read_existing(rows)
+    assert read.columns == once.columns
+    assert len(read.table) == len(once.table)
+    (note,) = {*read.notes} - {*once.notes}
+    assert str(at + 1) in note
+    # Nothing names the items, so equal rows may be two of them.
+    unnamed = [{name: row[name] for name in columns[1:]} for row in [*rows, rows[0]]]
+    if not has_items:
+        assert len(set(read_existing(unnamed).table["unit"])) == 7
+
+
 def test_a_row_of_totals_is_no_item():
     rows = [{"item": f"i{k}", "ann1": k, "ann2": k} for k in range(1, 6)]
     read = read_existing([*rows, {"item": "Total", "ann1": 15, "ann2": 15}])
@@ -196,7 +213,7 @@ def test_a_row_may_have_all_labels_of_a_rater():
     assert (found := labels_of(rows))["preference", "4", "u3"] == 2
     assert labels_of(rows, columns=read_existing(rows).columns) == found
     named = [dict(zip(["user_id", *"wxyz"], row.values(), strict=True)) for row in rows]
-    for unclear in (named, [*rows, rows[0]]):  # criteria or items; a rater twice
+    for unclear in (named, [*rows, rows[0] | {"1": 9}]):  # criteria or items; a rater twice
         with refused("no_unit", DomainError):
             read_existing(unclear)
 
@@ -237,3 +254,107 @@ def test_a_title_above_the_header_is_left_out(tmp_path):
     path.write_text("\n".join(["text", *rows]))  # whose rows have commas
     with pytest.raises(FormatError):
         read_existing(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["summary_{}_{}", "Text {} {}", "{1}_{0}", "{1} {0}", "S{}-{}", "{1}_text{0}"]
+)
+def test_columns_of_texts_and_criteria_are_items_where_a_row_is_a_rater_s(name):
+    rows = [
+        {
+            "annotator": f"a{r}",
+            **{name.format(t, c): t + r for t in (1, 2, 3) for c in ("fluency", "style")},
+        }
+        for r in range(4)
+    ]
+    found = labels_of(rows)
+    assert {key[0] for key in found} == {"fluency", "style"}
+    assert len({item for _, item, _ in found}) == 3
+    read = read_existing(rows)
+    assert labels_of(rows, columns=read.columns) == found
+    beside = [row | {"sample": s} for row in rows for s in "xy"]
+    assert len({item for _, item, _ in labels_of(beside)}) == 6
+
+
+@pytest.mark.parametrize("fact", ["age", "Geschlecht", "sex"])
+def test_rows_of_persons_are_raters_and_others_items(fact):
+    rows = [
+        {"id": 10 + r, **{f"{c}_{t}": t + r for t in range(1, 4) for c in ("Honesty", "Fluency")}}
+        for r in range(5)
+    ]
+    assert {rater for *_, rater in labels_of(rows)} == {"1", "2", "3"}
+    persons = [row | {fact: 30 + k} for k, row in enumerate(rows)]
+    assert {rater for *_, rater in labels_of(persons)} == {*map(str, range(10, 15))}
+
+
+def test_a_criterion_of_a_grid_may_have_several_words_and_raters_keep_their_names():
+    names = ("fluency", "non_fabrication", "fits the prompt")
+    raters = ("openai/gpt-4o-2024-08-06", "anthropic/claude-3-5")
+    rows = [
+        {"id": f"i{k}", **{f"{r}_{c}": (k + n) % 4 for r in raters for n, c in enumerate(names)}}
+        for k in range(8)
+    ]
+    found = labels_of(rows)
+    assert {key[0] for key in found} == {*names}
+    assert {rater for *_, rater in found} == {*raters}
+
+
+def test_scores_that_may_be_counts_are_ratings_where_two_have_them():
+    rows = [
+        {
+            "id": f"i{k}",
+            **{f"{r}_{c}": (k + n) % 3 for r in "ab" for n, c in enumerate(("tone", "style"))},
+        }
+        for k in range(9)
+    ]
+    for row in rows:
+        row["a_style"] = 2 - row["a_tone"]
+    assert {rater for *_, rater in labels_of(rows)} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "name", ["_trust", "trust_score", "comment_code", "score_range", "config.style"]
+)
+def test_what_a_platform_or_a_computation_says_is_no_criterion(name):
+    rows = long([1, 2, 3, 1], quality=[1, 2, 1, 2], style=[2, 1, 1, 3])
+    for k, row in enumerate(rows):
+        row |= {"quality": row["quality"] + k % 2, "style": row["style"] + k % 2, name: k % 3}
+    assert {key[0] for key in labels_of(rows)} == {"rating", "quality", "style"}
+
+
+def test_yes_or_no_beside_several_scores_is_a_criterion():
+    rows = long([1, 2, 3, 1], safety_score=[1, 2, 1, 2], helpful_score=[2, 1, 1, 3])
+    for k, row in enumerate(rows):
+        row |= {"rating": None, "safety_score": row["safety_score"] + k % 2}
+        row["Disclaimer Present"] = "Yes" if k % 3 else "No"
+    assert "Disclaimer Present" in {key[0] for key in labels_of(rows)}
+
+
+def test_raters_who_rated_twice_by_a_guess_are_asked_for_and_by_choice_refused(tmp_path):
+    rows = [row | {"pass": n} for n in (1, 2) for row in long([1, 2, 3])]
+    for k, row in enumerate(rows):
+        row["rating"] += k % 2
+    with refused("rated_twice", DomainError):
+        read_existing(rows)
+    with pytest.raises(FormatError):
+        read_existing(rows, choice=Choice(columns={"unit": "item"}))
+    assert len(read_existing(rows, choice=Choice(columns={"run": "pass"})).table) == 12
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["im1\tcap1\t3\t3\t1", "im2\tcap2\t1\t2\t4", "im3\tcap1\t2\t2\t2"],
+        ["1,1,2", "2,3,3", "1,2,2"],
+    ],
+)
+def test_a_table_without_titles_is_asked_for_and_loses_no_row(tmp_path, lines):
+    path = tmp_path / "scores.txt"
+    path.write_text("\n".join(lines))
+    with refused("no_rater", DomainError):
+        read_existing(path)
+    last = lines[0].count("\t") + lines[0].count(",") + 1
+    columns = {f"rater:{k}": f"column {k}" for k in (last - 1, last)}
+    read = read_existing(path, choice=Choice(columns=columns))
+    assert len(read.table) == 2 * len(lines)
+    assert any("columns are called" in note for note in read.notes)

@@ -5,11 +5,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tiebreak.formats.layouts.layout import Cell
-from tiebreak.formats.layouts.names import is_criterion, is_fact, is_machine, is_rater, role_of
+from tiebreak.formats.rating_names import (
+    NUMBERED,
+    is_criterion,
+    is_fact,
+    is_machine,
+    is_rater,
+    role_of,
+    stem_of,
+)
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.profiles import Column, Profile
 
-NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
+_ITEM_FIRST = re.compile(r"([^\W\d_]*[\s_.-]?\d{1,3})[\s_.:-]+(\D.*)")
+_ITEM_LAST = re.compile(r"(.*?[^\W\d_])[\s_.:-]+([^\W\d_]*[\s_.-]?\d{1,3})")
+_CUT = re.compile(r"[\s_.:-]+")
 INITIALS = re.compile(r"[A-Z]{1,3}\d{0,2}|[a-z]")
 _PERSON = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+ [A-ZÀ-ÖØ-Þ]\.?")
 _PLACE = re.compile(r"[A-Za-z]{0,2}\d{1,3}|[A-Za-z]")
@@ -22,12 +32,6 @@ def is_marked(cell: object) -> bool | None:
     """Return whether a cell of one option is marked, or None if it is anything else."""
     text = str(cell).strip().casefold()
     return True if text in _MARKED else False if text in _UNMARKED else None
-
-
-def stem_of(name: str) -> str:
-    """Return a name without the number at its end, or "" if it has none."""
-    match = NUMBERED.fullmatch(name.strip())
-    return match[1] if match else ""
 
 
 def series_of(column: Column) -> str:
@@ -44,18 +48,35 @@ def between_people(columns: Sequence[Column]) -> Sequence[Column]:
     return columns[people[0] : people[-1] + 1] if is_clear else ()
 
 
+def named_items(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the item and the criterion of each column, if names combine a numbered series with others.
+
+    Such as `summary_1_Fluency`, or `Fluency_1`, of every text and criterion; {} otherwise.
+    """
+    for pattern, item in ((_ITEM_FIRST, 0), (_ITEM_LAST, 1)):
+        parts = {n: m.groups() for n in names if (m := pattern.fullmatch(n.strip()))}
+        found = {name: (part[item], part[1 - item]) for name, part in parts.items()}
+        items, criteria = ({pair[k] for pair in found.values()} for k in (0, 1))
+        stems = {"" if text.isdecimal() else stem_of(text) or text for text in items}
+        is_full = len({*found.values()}) == len(names) == len(items) * len(criteria)
+        is_series = len(stems) == 1 and role_of(next(iter(stems))) != "rater"
+        if is_full and is_series and len(items) > 1 and len(criteria) > 1:
+            return found
+    return {}
+
+
 def _splits(name: str) -> list[tuple[str, str]]:
     """Return the ways in which a name may have two parts: `AE_L1_Size`, `severity_coder2`, `score3`."""
-    tokens = re.split(r"[\s_.:-]+", name.strip())
-    for k in range(len(tokens) - 1, 0, -1):
-        if tokens[k].isdecimal() and role_of(tokens[k - 1]) == "rater":
-            tokens[k - 1 : k + 1] = [f"{tokens[k - 1]}_{tokens[k]}"]
-    if len(tokens) == 1 and not tokens[0][-1:].isdecimal():
-        return []
-    if len(tokens) < 2:
-        match = NUMBERED.fullmatch(name.strip())
-        return [(match[1], match[2])] if match else []
-    return [(tokens[0], "_".join(tokens[1:])), ("_".join(tokens[:-1]), tokens[-1])]
+    text = name.strip()
+    found = []
+    for cut in _CUT.finditer(text) if "@" not in text else ():
+        first, second = text[: cut.start()], text[cut.end() :]
+        before, after = _CUT.split(first)[-1], _CUT.split(second)[0]
+        # The number of a rater is no part of its own.
+        if first and second and not (after.isdecimal() and role_of(before) == "rater"):
+            found.append((first, second))
+    match = NUMBERED.fullmatch(text) if not found and text[-1:].isdecimal() else None
+    return [(match[1], match[2])] if match else found
 
 
 def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell]:
@@ -64,18 +85,22 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
     Among ``others`` may be a column of the grid whose cells hardly look like labels.
     """
     likely = {c.name for c in candidates}
-    for at in (-1, 0):
-        parts = {c.name: s[at] for c in (*candidates, *others) if (s := _splits(c.name))}
-        of_first: dict[str, set[str]] = defaultdict(set)
-        for first, second in parts.values():
-            of_first[first].add(second)
-        for firsts, seconds in _products(of_first):
-            chosen = [(n, p) for n, p in parts.items() if p[0] in firsts and p[1] in seconds]
-            cells = _cells_of(chosen, firsts, seconds)
-            if not _are_alike(cells, {c.name: c for c in (*candidates, *others)}):
-                continue
-            if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
-                return cells
+    splits = {c.name: _splits(c.name) for c in (*candidates, *others)}
+    of_first: dict[str, set[str]] = defaultdict(set)
+    for first, second in (part for parts in splits.values() for part in parts):
+        of_first[first].add(second)
+    for firsts, seconds in _products(of_first):
+        inside = [
+            (n, p)
+            for n, parts in splits.items()
+            for p in parts
+            if p[0] in firsts and p[1] in seconds
+        ]
+        cells = _cells_of(inside, firsts, seconds)
+        if not _are_alike(cells, {c.name: c for c in (*candidates, *others)}):
+            continue
+        if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
+            return cells
     return []
 
 

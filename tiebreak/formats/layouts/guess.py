@@ -15,23 +15,25 @@ from tiebreak.formats.layouts.grids import (
     follows,
     grid_of,
     is_marked,
+    named_items,
     paired_with_raters,
     series_of,
     shares_labels,
-    stem_of,
 )
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, rater_and_criterion
-from tiebreak.formats.layouts.names import (
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rating_names import (
+    is_about_person,
     is_computed,
     is_criterion,
     is_fact,
     is_machine,
     is_rater,
     role_of,
+    stem_of,
 )
-from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.tables.names import other_side, says, words_of
-from tiebreak.formats.tables.profiles import Column, Profile
+from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile
 
 MAX_WORDS_OF_LABELS = 60
 MAX_RATERS = 200
@@ -98,6 +100,8 @@ class _Guess:
         taken = {*chosen.values()} | left_out
         self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
         self.roles = {c.name: role_of(c.name) for c in self.free}
+        # A row that is there twice says nothing of what names the item.
+        self.n_rows = len({tuple(sorted(row.items())) for row in profile.head})
         self.facts = {role: c for role, c in chosen.items() if role in COLUMNS and role != "label"}
 
     def layout(self) -> Layout:
@@ -106,6 +110,7 @@ class _Guess:
         cells = self._chosen_cells()
         if "rater" not in self.facts and not cells:
             self._rater({"rater"})
+            self._person_of_each_row()
             cells = [] if "rater" in self.facts else self._columns_of_raters()
         if "rater" not in self.facts and not any(cell.rater for cell in cells):
             self._rater({"person"})
@@ -118,10 +123,10 @@ class _Guess:
             self._criterion()
         items = self._columns_of_items(cells)
         if items:
-            return Layout(self.facts, items, has_items=True)
+            return Layout(self.facts, items)
         keys = self._keys(is_long=not cells or not cells[0].rater)
         self._leave({*keys})
-        cells = cells or self._beside_raters(keys)
+        cells = _by_item(cells or self._beside_raters(keys))
         is_one_hot = not self.chosen and not cells[0].rater and self._is_one_hot(cells)
         winners = {"system_a", "system_b"} <= self.facts.keys() and self._has_winners(cells)
         return Layout(self.facts, tuple(cells), keys, tuple(computed), is_one_hot, winners)
@@ -194,6 +199,15 @@ class _Guess:
         is_other = column.is_prose or has_several or is_numbered or is_computed(column.name)
         return role in roles and not is_other and "." not in column.name
 
+    def _person_of_each_row(self) -> None:
+        """Take the column that numbers the rows as that of raters, if rows are persons who rated a series."""
+        ids = [c for c in self.free if self.roles[c.name] == "unit" and not c.is_prose]
+        is_asked = named_items([c.name for c in self._candidates() if not is_fact(c.name)])
+        if is_asked and any(is_about_person(c.name) for c in self.free):
+            for column in ids[:1]:
+                if self._tells_apart([column.name], [column.name]):
+                    self._take("rater", column)
+
     def _criterion(self) -> None:
         """Take the column that names criteria: short words, each of many ratings."""
         named = [c for c in self.free if self.roles[c.name] == "criterion" and c.is_short]
@@ -248,8 +262,10 @@ class _Guess:
             len(named) > 1
         ):  # what is the same for all raters of an item was computed from their labels
             named = [c for c in named if c in differing] or named
-        if "criterion" not in self.facts and any(is_criterion(c.name) for c in free):
-            alike = differing if not named else []
+        has_criteria = len(named) > 1 or any(is_criterion(c.name) for c in free)
+        if "criterion" not in self.facts and has_criteria:
+            # Beside several scores, what is said with yes or no is one more of them.
+            alike = [c for c in differing if not named or c.values <= TRUTHS]
             named = [c for c in free if c in named or c in alike or is_criterion(c.name)]
         plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
         items = [key for key in keys if key in self.roles]
@@ -283,8 +299,10 @@ class _Guess:
     def _columns_of_raters(self) -> list[Cell]:
         """Return the columns of raters, if each has its own by its name."""
         candidates = self._candidates()
+        others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
+        grid = grid_of(candidates, others)
         counts = counts_in(candidates, self.profile)
-        if counts:
+        if counts and not {cell.column for cell in grid} >= {*counts}:
             raise UnclearLayoutError(
                 "counts_per_label",
                 f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
@@ -304,8 +322,6 @@ class _Guess:
             ]
         if len(nested) > 1:
             return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
-        others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
-        grid = grid_of(candidates, others)
         if grid:
             return grid
         named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
@@ -323,14 +339,18 @@ class _Guess:
     def _columns_of_items(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
         """Return a numbered series of columns, if a row has all labels of a rater and nothing else."""
         columns = [self.profile[cell.column] for cell in cells] or self.free
-        stems = {stem_of(c.name) for c in columns if not c.name.strip().isdecimal()}
         rater = [*self.facts.values()]
         is_other = {*self.facts} != {"rater"} or any(cell.rater for cell in cells)
-        if is_other or len(columns) < 3 or len(stems) > 1 or "" in stems:
+        if is_other or len(columns) < 3 or not self._tells_apart(rater, rater):
             return ()
-        are_labels = all(self._is_label(c) and shares_labels(c, columns) for c in columns)
-        is_row = are_labels and self._tells_apart(rater, rater)
-        return tuple(Cell(c.name, "", c.name.strip()) for c in columns) if is_row else ()
+        labels = [c for c in columns if self._is_label(c) and not is_fact(c.name)]
+        grid = _by_item([Cell(c.name, "", c.name.strip()) for c in labels])
+        if any(cell.item for cell in grid):
+            return tuple(grid)
+        stems = {stem_of(c.name) for c in columns if not c.name.strip().isdecimal()}
+        are_labels = all(c in labels and shares_labels(c, columns) for c in columns)
+        is_series = are_labels and len(stems) < 2 and "" not in stems
+        return tuple(Cell(c.name, item=c.name.strip()) for c in columns) if is_series else ()
 
     def _nobody(self) -> DomainError:
         names = [c.name for c in self._candidates() if c.distinct > 1]
@@ -425,15 +445,24 @@ class _Guess:
         return not is_named, is_fact(column.name), column.is_prose, -column.distinct
 
     def _tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
-        """Whether no two of the first rows are equal in these columns, and none lacks a key."""
+        """Whether no two of the first rows are equal in these columns alone, and none lacks a key."""
         cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
         has_keys = all(row.get(key) not in BLANK for row in self.profile.head for key in keys)
-        return has_keys and len({*cells}) == len(cells)
+        return has_keys and len({*cells}) == self.n_rows
 
     def _is_shared(self, keys: Sequence[str]) -> bool:
         """Whether several rows of a long table have the same item, as several raters must."""
         values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
         return len({*values}) < len(values)
+
+
+def _by_item(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with items and criteria, if they are those of a numbered series of texts."""
+    found = named_items([cell.criterion for cell in cells]) if len(cells) > 3 else {}
+    if not found or any(cell.rater for cell in cells):
+        return [*cells]
+    parts = ((cell.column, *found[cell.criterion]) for cell in cells)
+    return [Cell(column, "", criterion, item) for column, item, criterion in parts]
 
 
 def _with_series(chosen: Sequence[Column], free: Sequence[Column]) -> list[Column]:

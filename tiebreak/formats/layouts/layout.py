@@ -11,14 +11,16 @@ RATER_OF, LABEL_OF = "rater:", "label:"
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of labels: whose, and for which criterion; "" where another column says so.
+    """A column of labels: whose, for which criterion and item; "" where another column says so.
 
-    The rater "[worker_2]" is the one whom the column worker_2 names, in each row another.
+    ``item`` names the item within the row, such as one of several texts. The rater "[worker_2]" is
+    the one whom the column worker_2 names, in each row another.
     """
 
     column: str
     rater: str = ""
     criterion: str = ""
+    item: str = ""
 
     @property
     def rater_column(self) -> str:
@@ -38,8 +40,7 @@ class Layout:
     ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
     columns that name the item together; without any, each row is an item. ``computed`` are columns
     that follow from those of the raters, such as their mean. ``is_one_hot`` says that each row marks
-    one of the columns, whose name is the label; ``has_winners``, that labels name the better side;
-    ``has_items``, that each row has all labels of a rater, and cells are named after the items.
+    one of the columns, whose name is the label; ``has_winners``, that labels name the better side.
     """
 
     facts: Mapping[str, str]
@@ -48,7 +49,6 @@ class Layout:
     computed: tuple[str, ...] = ()
     is_one_hot: bool = False
     has_winners: bool = False
-    has_items: bool = False
 
     @property
     def columns(self) -> dict[str, str]:
@@ -58,7 +58,11 @@ class Layout:
             grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
             # Without the colon at the end, the rater "coder: 2" would be a coder of the criterion 2.
             rater = grid if ":" in cell.rater else f"{RATER_OF}{cell.rater}"
-            only = rater if cell.rater else f"{LABEL_OF}{cell.criterion}"
+            # A column that has an item's labels is chosen by its own name, which says which it is.
+            name = (
+                cell.column.strip() if cell.item and cell.criterion else cell.criterion or cell.item
+            )
+            only = rater if cell.rater else f"{LABEL_OF}{name}"
             role = grid if cell.rater and cell.criterion else only
             roles["label" if role == LABEL_OF else role] = cell.column
         return roles | ({"unit": self.keys[0]} if len(self.keys) == 1 else {})

@@ -16,12 +16,12 @@ from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.label_cells import LabelRule, rule_for, side_of
 from tiebreak.formats.layouts.grids import BLANK, is_marked
-from tiebreak.formats.layouts.guess import layout_of
+from tiebreak.formats.layouts.guess import UnclearLayoutError, layout_of
 from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
-from tiebreak.formats.layouts.names import is_machine, is_total
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
+from tiebreak.formats.rating_names import is_machine, is_total
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -304,13 +304,16 @@ class _Tally:
     missing: int = 0
     totals: int = 0
     empty: int = 0
+    repeated: list[int] = field(default_factory=list)
     machines: set[str] = field(default_factory=set)
 
 
 def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     problems = TableProblems()
     profile = profile_of(_without_marks(exploded(table.rows(problems))))
-    _refuse(problems, name)
+    if problems.total:
+        listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
+        raise FormatError(listed, problems.total)
     layout = layout_of(profile, choice.columns, choice.left_out)
     read, layout, tally = _as_far_as_valid(table, profile, layout, choice, name)
     if not len(read):
@@ -341,8 +344,22 @@ def _as_far_as_valid(
         again, tally_of_fewer, others = _rated(table, fewer, name)
         if not others.total:
             return again, fewer, tally_of_fewer
+    if problems.items and "unit" not in choice.columns:
+        _ask_if_rated_twice(problems, layout)
     problems.check()
     return read, layout, tally
+
+
+def _ask_if_rated_twice(problems: Problems, layout: Layout) -> None:
+    """Ask what names the item, where that was a guess by which raters rated items twice."""
+    first = problems.items[0]
+    if {problem.code for problem in problems.items} == {"duplicate_rating"}:
+        sentence = (
+            f"Line {first.line}: {first.reason.partition(';')[0]}. That is so if the table is read as"
+            f" {'; '.join(_taken(layout))}. Choose the columns of the item, the rater and the label, and run for"
+            " the column that tells several passes apart; or delete what is there twice."
+        )
+        raise UnclearLayoutError("rated_twice", sentence, "unit=COLUMN,rater=COLUMN,label=COLUMN")
 
 
 def _rated(table: Table | _Rows, layout: Layout, name: str) -> tuple[RatingTable, _Tally, Problems]:
@@ -375,20 +392,14 @@ def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]
         )
 
 
-def _refuse(problems: TableProblems, name: str) -> None:
-    if problems.total:
-        listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
-        raise FormatError(listed, problems.total)
-
-
 def _taken(layout: Layout) -> Iterator[str]:
     """Say which columns hold what."""
-    items = ", ".join(cell.column for cell in layout.cells if layout.has_items)
-    yield f"item: {items or ' and '.join(layout.keys) or 'each row'}"
+    items = ", ".join(dict.fromkeys(cell.item for cell in layout.cells if cell.item))
+    yield f"item: {' and '.join(filter(None, [*layout.keys, items])) or 'each row'}"
     yield from (f"{role}: {column}" for role, column in layout.facts.items())
     beside = [cell.rater_column for cell in layout.cells if cell.rater_column]
     raters = dict.fromkeys(c.rater for c in layout.cells if c.rater and not c.rater_column)
-    criteria = dict.fromkeys(c.criterion for c in layout.cells if c.criterion and not items)
+    criteria = dict.fromkeys(c.criterion for c in layout.cells if c.criterion)
     if beside:
         yield f"rater: {', '.join(dict.fromkeys(beside))}, each beside its labels"
     if raters:
@@ -409,6 +420,10 @@ def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
         yield f"Rows of totals that were left out: {tally.totals}."
     if tally.empty:
         yield f"Rows that were left out because they name no item or no rater and have no label: {tally.empty}."
+    if tally.repeated:
+        first = ", ".join(map(str, tally.repeated[:10]))
+        more = f" and {len(tally.repeated) - 10} more" if len(tally.repeated) > 10 else ""
+        yield f"Rows that were left out because they repeat an earlier row: {first}{more}."
     if unused:
         yield f"Columns that are left out: {', '.join(unused)}."
 
@@ -417,7 +432,15 @@ def _ratings(
     rows: Iterable[tuple[int, Row]], layout: Layout, tally: _Tally
 ) -> Iterator[tuple[int, Row]]:
     """Yield a rating for each label, with the number of its row."""
+    seen: set[int] = set()
+    has_many = layout.cells[0].item or (layout.keys and layout.cells[0].rater)  # labels in a row
     for index, (number, row) in enumerate(rows, start=1):
+        if has_many:
+            cells = hash(tuple(map(str, row.values())))
+            if cells in seen:
+                tally.repeated.append(number)
+                continue
+            seen.add(cells)
         if layout.keys and is_total(row.get(layout.keys[0])):
             tally.totals += 1
             continue
@@ -436,10 +459,9 @@ def _ratings(
             continue
         tally.missing += len(labels) - len(given)
         for cell, label in given:
-            if layout.has_items:
-                rating = _rating({**facts, "unit": cell.criterion}, Cell(""), label, tally)
-            else:
-                rating = _rating(facts, cell.named_in(row), label, tally)
+            unit = f"{facts['unit']}/{cell.item}" if layout.keys else cell.item
+            its = facts | {"unit": unit} if cell.item else facts
+            rating = _rating(its, cell.named_in(row), label, tally)
             yield number, _in_order(rating) if layout.has_winners else rating
 
 

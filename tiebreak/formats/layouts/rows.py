@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tiebreak.formats.layouts.names import role_of
+from tiebreak.formats.rating_names import role_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import flattened
 

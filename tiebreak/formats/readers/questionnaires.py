@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from tiebreak.formats.rating_names import is_criterion, stem_of
 from tiebreak.formats.readers.answers import Answers, as_name, as_text
 from tiebreak.formats.readers.converted import labels_of
 from tiebreak.formats.rows import Row
@@ -34,7 +35,7 @@ def add_responses(
 ) -> None:
     """Add the answers of respondents, each with their name."""
     rows = list(responses)
-    columns = list(_joined(columns))
+    columns = _turned(list(_joined(columns)))
     asked = Counter(column.question for column in columns)
     for column in columns:
         cells = [(rater, row.get(column.name)) for rater, row in rows]
@@ -55,20 +56,38 @@ def _joined(columns: Sequence[Column]) -> Iterator[Column]:
     """Yield the columns; those with the same words are one question, asked of several things.
 
     Such as R1Q1 and R2Q1: what their names end in is the question, what they begin with the thing.
+    Questions of a line each, such as sliders, have their lines as things.
     """
-    same: dict[str, list[str]] = {}
+    same: dict[str, list[Column]] = {}
     for column in columns:
-        if column.words and not column.item:
-            same.setdefault(column.words, []).append(column.question)
+        if column.words:
+            same.setdefault(column.words, []).append(column)
     for column in columns:
-        names = same.get(column.words, []) if not column.item else []
-        if len(names) < 2:
+        alike = same.get(column.words, [])
+        names = list(dict.fromkeys(one.question for one in alike))
+        lines = {one.item for one in alike}
+        if len(names) < 2 or (column.item and len(lines) < len(alike)):
             yield column
-            continue
-        ending = re.search(r"[^\W\d]\w*$", _common_ending(names))
-        question = ending[0] if ending and ending[0] not in names else as_name(column.words)
-        item = column.question.removesuffix(question)
-        yield replace(column, question=question, item=item)
+        elif column.item:
+            yield replace(column, question=as_name(column.words))
+        else:
+            ending = re.search(r"[^\W\d]\w*$", _common_ending(names))
+            question = ending[0] if ending and ending[0] not in names else as_name(column.words)
+            yield replace(column, question=question, item=column.question.removesuffix(question))
+
+
+def _turned(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns with things as items, also where a grid is about a thing and has criteria as lines.
+
+    Such as `Summary 1 [Fluency]`.
+    """
+    grids = [column for column in columns if column.item]
+    things, lines = {c.question for c in grids}, {c.item for c in grids}
+    is_about_things = len(things) > 1 and len({stem_of(thing) or thing for thing in things}) == 1
+    has_criteria = any(map(is_criterion, lines)) and not any(map(is_criterion, things))
+    if not is_about_things or not has_criteria:
+        return [*columns]
+    return [replace(c, question=c.item, item=c.question) if c.item else c for c in columns]
 
 
 def _common_ending(names: Sequence[str]) -> str:

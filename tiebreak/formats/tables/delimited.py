@@ -12,6 +12,7 @@ from typing import Any
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.rows import Row, padded
 from tiebreak.formats.tables.problems import BadCell, TableProblems
+from tiebreak.formats.tables.profiles import is_number
 
 SEPARATORS = (",", ";", "\t", "|")
 # Named as the csv module names its options.
@@ -23,6 +24,7 @@ NEARLY_ALL = 0.9
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 200_000, 200
 # Larger than a cell may be, so a cell that is too long is named with its row and column.
 MAX_LINE = 64 * 1024 * 1024
+NO_HEADER = "The first row has data and no names, so the columns are called by their numbers."
 TWO_HEADERS = "If the table has two header rows, delete one of them."
 
 
@@ -35,6 +37,7 @@ class Dialect:
     skips_line: bool = False
     has_title: bool = False
     """Whether the first row has a title of the table, and the second the header."""
+    has_header: bool = True
 
     @property
     def options(self) -> dict[str, Any]:
@@ -60,7 +63,8 @@ def dialect_of(path: Path) -> Dialect:
     evenness = _evenness(lines, best)
     if evenness <= (0, 0):
         return candidates[0]
-    return replace(best, has_title=_has_title(lines, best, evenness))
+    has_title = _has_title(lines, best, evenness)
+    return replace(best, has_title=has_title, has_header=not _begins_with_data(lines, best))
 
 
 def _evenness(lines: list[str], dialect: Dialect) -> tuple[float, int]:
@@ -84,6 +88,14 @@ def _has_title(lines: list[str], dialect: Dialect, evenness: tuple[float, int]) 
     return sum(map(bool, first)) == 1 and share >= NEARLY_ALL and are_names and not is_number
 
 
+def _begins_with_data(lines: list[str], dialect: Dialect) -> bool:
+    """Whether the first row has a number twice, as no header does, and the second numbers in the same places."""
+    first, second = [*islice(csv.reader(lines, **dialect.options), 2), [], []][:2]
+    numbers = [cell for cell in first if is_number(cell)]
+    are_alike = [*map(is_number, first)] == [*map(is_number, second)]
+    return len({*numbers}) < len(numbers) and len(numbers) >= len(first) / 2 and are_alike
+
+
 def read_delimited(
     path: Path, dialect: Dialect, problems: TableProblems
 ) -> Iterator[tuple[int, Row]]:
@@ -105,6 +117,10 @@ def read_delimited(
             for number, cells in ((k + skipped, cells) for k, cells in rows):
                 if dialect.has_title and number == skipped + 1:
                     problems.notes.append("The line above the header, a title, was left out.")
+                elif not header and not dialect.has_header:
+                    problems.notes.append(NO_HEADER)
+                    header = [f"column {k}" for k in range(1, len(cells) + 1)]
+                    yield number, _row(header, cells)
                 elif not header:
                     header = checked_header([cell.strip() for cell in cells], number)
                 elif not any(cells):

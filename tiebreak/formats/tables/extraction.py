@@ -19,9 +19,9 @@ from tiebreak.formats.tables.nesting import (
     text_after,
     text_of,
 )
+from tiebreak.formats.tables.plan import FIELD_OF, LONG, PROMPTS, Plan
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.profiles import is_missing
-from tiebreak.formats.tables.roles import FIELD_OF, LONG, PROMPTS, Plan
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000

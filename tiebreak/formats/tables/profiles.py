@@ -15,6 +15,7 @@ from tiebreak.missing_labels import is_missing as is_missing_label
 HEAD_ROWS = 1000
 HEAD_CHARACTERS = 200
 EXAMPLES = 3
+TRUTHS = {"true", "false", "True", "False", "yes", "no", "Yes", "No"}
 MANY = 3
 MAX_CODE = 80
 MAX_MARK = 10
@@ -157,8 +158,7 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether the cells are numbers or truth values."""
-        truths = {"true", "false", "True", "False", "yes", "no", "Yes", "No"}
-        return self.share(self.numbers) > 0.95 or (bool(self.values) and self.values <= truths)
+        return self.share(self.numbers) > 0.95 or (bool(self.values) and self.values <= TRUTHS)
 
     @property
     def is_link(self) -> bool:

@@ -9,10 +9,11 @@ from tiebreak.formats.errors import FormatError, ProblemKind
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.extraction import Extracted, Extraction
 from tiebreak.formats.tables.names import says, says_answer
+from tiebreak.formats.tables.plan import LONG, PAIR_ROLES, PROMPTS, Plan
 from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems
 from tiebreak.formats.tables.profiles import Column, Profile, is_number, profile_of
 from tiebreak.formats.tables.reading import Table
-from tiebreak.formats.tables.roles import LONG, PAIR_ROLES, PROMPTS, Plan, plan_for
+from tiebreak.formats.tables.roles import plan_for
 
 MAX_SYSTEMS = 1000
 NOTHING_TO_READ = (

@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from datetime import date, datetime, time
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
@@ -43,15 +43,12 @@ def read_workbook(
 
     Formulas have the values that are stored with them.
     """
-    openpyxl = optional.load("openpyxl")
     try:
         facts = _Facts.of(path, limits)
-        with (  # openpyxl refuses a name with another ending, but not an open file
-            path.open("rb") as file,
-            path.open("rb") as again,
-            closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as values,
-            closing(openpyxl.load_workbook(again, read_only=True)) as formulas,
-        ):
+        with ExitStack() as stack:
+            values = _opened(path, stack, data_only=True)
+            # Opening a book reads all its texts and, where its size is not written, all its cells.
+            formulas = _opened(path, stack, data_only=False) if facts.has_formulas else values
             yield from _Sheet(values, formulas, facts, problems).rows()
     except FormatError as error:
         problem = error.problems[0]
@@ -61,6 +58,13 @@ def read_workbook(
     except (*ZIP_ERRORS, ExpatError, LookupError, TypeError, AttributeError, SyntaxError) as error:
         reason = f"The file is not a readable XLSX workbook ({str(error)[:100]}). Save it again."
         problems.stop(None, "not_xlsx", reason)
+
+
+def _opened(path: Path, stack: ExitStack, *, data_only: bool) -> Any:
+    # openpyxl refuses a name with another ending, but not an open file.
+    file = stack.enter_context(path.open("rb"))
+    load = optional.load("openpyxl").load_workbook
+    return stack.enter_context(closing(load(file, read_only=True, data_only=data_only)))
 
 
 class _Facts:

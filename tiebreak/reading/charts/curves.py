@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import ceil
 
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.axes import MAX_TICKS, Axis, padded
+from tiebreak.reading.charts.axes import MAX_TICKS, Axis, are_counts, padded
 from tiebreak.reading.charts.chart import (
     END,
     NOTHING,
@@ -66,7 +66,8 @@ def range_chart(
     drawn = [one for one in series if one.drawn]
     if not drawn:
         return NOTHING
-    x, y = Axis(edges[0], edges[-1]), Axis(*y_bounds)
+    is_of_counts = are_counts(x for one in drawn for x, _ in one.drawn)
+    x, y = Axis(edges[0], edges[-1], is_of_counts), Axis(*y_bounds)
     people = [one for one in drawn if one.kind.startswith("human")]
     groups, size = [drawn], "field"
     if len(drawn) > MAX_MARKS:
@@ -200,7 +201,9 @@ def time_chart(
     (first, _), (last, reached) = moments[0], moments[-1]
     end = min(expected[0], last + (last - first)) if expected else last
     x = Axis(0, max((end - first).total_seconds(), 1.0))
-    y = Axis(0, max(goal, reached, 1) * 1.15)  # leaves room for what stands above the lines
+    y = Axis(
+        0, max(goal, reached, 1) * 1.15, is_of_counts=True
+    )  # leaves room for what stands above the lines
     points = [(x.at((when - first).total_seconds()), 1 - y.at(n)) for when, n in moments]
 
     def draw(canvas: Canvas) -> Iterator[str]:

@@ -22,6 +22,7 @@ FOLDERS = {
     "mturk": GOLDEN / "separability",
     "pandalm": GOLDEN / "pandalm",
     "potato": MADE_UP / "potato" / "ann",
+    "prodigy": MADE_UP / "prodigy",
     "prolific": MADE_UP / "prolific",
     "qualtrics": MADE_UP / "qualtrics",
     "summeval": GOLDEN / "summeval",

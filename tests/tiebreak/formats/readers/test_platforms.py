@@ -1,5 +1,6 @@
 """Readers of annotation platforms, on small files in the layout of real exports."""
 
+import csv
 import gzip
 import json
 import math
@@ -37,6 +38,18 @@ READ = {
     "potato": (
         ("fluency", "ordinal:1..5", {"ann": [4, 2], "ben": [5, 1]}),
         {"answers on pages that are no items": 1},
+    ),
+    "prodigy/choices.jsonl": (
+        ("choice", "nominal:no,yes", {"set-ann": ["no", "yes", "no"], "set-ben": ["no", "yes", N]}),
+        {"empty answers of choice": 1},
+    ),
+    "prodigy/labels.jsonl": (
+        (
+            "FLUENT",
+            "nominal:no,yes",
+            {"set-ann": ["yes", "no", N], "set-ben": ["yes", "yes", "no"]},
+        ),
+        {"empty answers of FLUENT": 1},
     ),
     "appraise/scores.csv": (
         ("score", "interval:0..100", {"eng01": [80, 33, 100], "eng02": [71, 40, 90]}),
@@ -382,6 +395,42 @@ def test_only_the_beginning_of_a_file_is_looked_at(encoding, tmp_path):
 def test_words_are_points_where_their_order_is_unmistakable(answers, scale, labels):
     read = labels_of(answers, "quality")
     assert (read.scale, [read.labels.get(answer) for answer in answers]) == (scale, labels)
+
+
+def respondents(path, header, cells, *, below=()):
+    """Write three responses of a questionnaire, and return its labels by question and item."""
+    rows = [
+        header,
+        *below,
+        *([f"2024/01/0{r} 9:00:00 AM", *(c + r for c in cells)] for r in (1, 2, 3)),
+    ]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    found = convert(recognised(path), [path]).ratings
+    return {
+        (r["criterion"], r["unit"]): r["label"] for r in found if r["rater"] == found[0]["rater"]
+    }
+
+
+@pytest.mark.parametrize("thing", ["Summary {}", "How good is text {}"])
+def test_a_grid_about_a_thing_has_its_criteria_as_lines(thing, tmp_path):
+    things = [thing.format(k) for k in (1, 2)]
+    both = [(line, name) for name in things for line in ("Fluency", "Style")]
+    header = ["Timestamp", *(f"{name} [{line}]" for line, name in both)]
+    labels = respondents(tmp_path / "f.csv", header, [0, 1, 2, 3])
+    assert labels == dict(zip(both, [1, 2, 3, 4], strict=True))
+    header = ["Timestamp", *(f"{line} [{name}]" for line, name in both)]
+    assert respondents(tmp_path / "g.csv", header, [0, 1, 2, 3]) == labels
+
+
+def test_sliders_with_the_same_words_are_one_question_about_their_lines(tmp_path):
+    header = ["ResponseId", "Q1_1", "Q2_1", "Q3_1"]
+    words = ["Response ID", *(f"How good? - {t}" for t in ("An oak.", "A fir.", "A pine."))]
+    ids = ['{"ImportId":"_recordId"}', *(f'{{"ImportId":"QID{k}_1"}}' for k in (1, 2, 3))]
+    labels = respondents(tmp_path / "q.csv", header, [0, 2, 1], below=[words, ids])
+    found = {unit: label for (_, unit), label in labels.items()}
+    assert {criterion for criterion, _ in labels} == {"How good?"}
+    assert found == {"An oak.": 1, "A fir.": 3, "A pine.": 2}
 
 
 def test_the_command_first_says_what_was_read(tmp_path, capsys):

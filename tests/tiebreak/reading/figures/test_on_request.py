@@ -13,18 +13,28 @@ from tests.tiebreak.report.sections.machines.test_discernment import (
     COPIES,
     ORIGINALS,
     TYPOS,
+    scores as copies_scored,
+    section_of as section_of_copies,
     two_criteria,
 )
-from tests.tiebreak.report.sections.machines.test_discernment import scores as copies_scored
-from tests.tiebreak.report.sections.machines.test_discernment import section_of as section_of_copies
 from tests.tiebreak.report.sections.machines.test_probabilities import judged, section_of
 from tests.tiebreak.report.sections.machines.test_replacement import rarely_drawn
 from tests.tiebreak.report.sections.machines.test_scoring import score
 from tests.tiebreak.report.sections.systems.test_leaderboard import rows as categories
-from tests.tiebreak.report.test_prompt_questions import STRENGTHS, by_people, drawn, is_rare, league
-from tests.tiebreak.report.test_prompt_questions import judged as judged_pairs
-from tests.tiebreak.report.test_sections import judged as judged_alone
-from tests.tiebreak.report.test_sections import of, three_systems, with_judge
+from tests.tiebreak.report.test_prompt_questions import (
+    STRENGTHS,
+    by_people,
+    drawn,
+    is_rare,
+    judged as judged_pairs,
+    league,
+)
+from tests.tiebreak.report.test_sections import (
+    judged as judged_alone,
+    of,
+    three_systems,
+    with_judge,
+)
 from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.figures.machines.comparison_budget import (
     NOT_PARTED,

@@ -14,7 +14,7 @@ from tests.metrics.studies import report_of
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import UNWEIGHTED, section_of
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import on_request
 from tiebreak.report.sections.machines import comparison_budget
 from tiebreak.report.sections.systems import rank_stability

@@ -17,13 +17,10 @@ from tiebreak.reading.findings import (
 )
 from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.powered_rates import powered_rates
-from tiebreak.report.model import (
-    AnnotatorTestSection,
-    ChanceCorrectedSection,
-    NoiseCeiling,
-    PerceptionBin,
-    PoweredSystem,
-)
+from tiebreak.report.model.machines import AnnotatorTestSection, NoiseCeiling
+from tiebreak.report.model.raters import ChanceCorrectedSection
+from tiebreak.report.model.strata import PerceptionBin
+from tiebreak.report.model.systems import PoweredSystem
 from tiebreak.report.sections.machines.alternative_annotators import TOO_MANY_VALUES
 from tiebreak.stats import Estimate
 

@@ -8,7 +8,7 @@ from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.reading.words import counted
-from tiebreak.report.model import BudgetPoint, ComparisonBudget
+from tiebreak.report.model.machines import BudgetPoint, ComparisonBudget
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import NAN
 

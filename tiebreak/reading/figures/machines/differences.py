@@ -4,7 +4,7 @@ from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure, reading_if_drawn, table_of
 from tiebreak.reading.messages import LEFT_OUT
 from tiebreak.reading.words import counted
-from tiebreak.report.model import MachineDifferencesSection
+from tiebreak.report.model.machines import MachineDifferencesSection
 
 TITLE = "Machine raters compared on the same items"
 READING = (

@@ -14,7 +14,7 @@ from tiebreak.reading.figures.figure import (
     estimate_rows,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
+from tiebreak.report.model.discernment import (
     DiscernmentOverCriteria,
     DiscernmentSection,
     PerturbationTest,

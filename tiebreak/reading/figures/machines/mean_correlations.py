@@ -7,9 +7,7 @@ from tiebreak.reading.figures.figure import (
     empty_figure,
     table_of,
 )
-from tiebreak.report.model import (
-    MeanCorrelations,
-)
+from tiebreak.report.model.raters import MeanCorrelations
 
 MEANS_TITLE = "Correlation of mean ratings with machine raters"
 

@@ -15,7 +15,7 @@ from tiebreak.reading.figures.figure import (
     estimate_cells,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import DebiasingSection, MachineProbabilities
+from tiebreak.report.model.machines import DebiasingSection, MachineProbabilities
 from tiebreak.stats import Estimate
 
 MAX_DIAGRAMS = 6

@@ -15,7 +15,7 @@ from tiebreak.reading.figures.figure import (
 )
 from tiebreak.reading.messages import LEFT_OUT
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
+from tiebreak.report.model.machines import (
     ScoringAgreement,
     ScoringComparison,
     ScoringSection,

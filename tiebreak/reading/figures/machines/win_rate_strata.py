@@ -16,7 +16,7 @@ from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import share_of, stratum_name
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.reading.words import counted
-from tiebreak.report.model import WinRateStrata, WinRateStratum
+from tiebreak.report.model.systems import WinRateStrata, WinRateStratum
 
 TITLE = "Win rates of {system} by annotators and by each machine rater, by kind of item"
 NO_TITLE = "Win rates by annotators and by each machine rater, by kind of item"

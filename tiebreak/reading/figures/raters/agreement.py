@@ -17,7 +17,8 @@ from tiebreak.reading.findings import (
 from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.messages import STRATA_BY_AGREEMENT
 from tiebreak.reading.stratum_findings import chance_finding, delta_finding
-from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import MachineAgreement, StratumSection
 
 STRATIFIERS = {
     "all": "All items",

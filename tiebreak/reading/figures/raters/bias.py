@@ -6,7 +6,8 @@ from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import scope_sentence, scope_suffix
-from tiebreak.report.model import Bias, CriterionSection
+from tiebreak.report.model.raters import Bias
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate, undefined
 
 TITLE = "Position and length bias"

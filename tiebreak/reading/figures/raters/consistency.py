@@ -21,7 +21,8 @@ from tiebreak.reading.findings import (
     why_no_consistency,
 )
 from tiebreak.reading.messages import RATING_SET
-from tiebreak.report.model import CriterionSection, RaterSets
+from tiebreak.report.model.raters import RaterSets
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 from tiebreak.stats.raters.rating_sets import SeparabilityRange
 

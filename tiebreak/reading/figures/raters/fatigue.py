@@ -4,7 +4,8 @@ from tiebreak.digits import in_digits, small_in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import annotators_of, scope_sentence, scope_suffix
-from tiebreak.report.model import CriterionSection, FatigueSection
+from tiebreak.report.model.raters import FatigueSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 
 TITLE = "Agreement and time per answer over an annotator's items"

@@ -11,9 +11,7 @@ from tiebreak.reading.figures.figure import (
     table_of,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
-    PairwiseAgreementSection,
-)
+from tiebreak.report.model.raters import PairwiseAgreementSection
 from tiebreak.stats import Estimate, Influence
 
 PAIRS_TITLE = "Annotators two by two"

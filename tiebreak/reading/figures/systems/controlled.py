@@ -9,7 +9,8 @@ from tiebreak.reading.figures.figure import (
     empty_figure,
     table_of,
 )
-from tiebreak.report.model import ControlledWinRateSection, DavidsonSection
+from tiebreak.report.model.rankings import DavidsonSection
+from tiebreak.report.model.systems import ControlledWinRateSection
 from tiebreak.stats import Estimate
 
 CONTROLLED_TITLE = "Win rates with length and style held equal"

@@ -14,7 +14,7 @@ from tiebreak.reading.figures.figure import (
 )
 from tiebreak.reading.findings import scope_suffix
 from tiebreak.reading.messages import NO_SYSTEMS, WITH_THESE
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import SystemDifference
 
 TITLE = "Differences of two systems"

@@ -21,13 +21,10 @@ from tiebreak.reading.figures.figure import (
 from tiebreak.reading.figures.systems.transitivity import has_several
 from tiebreak.reading.findings import best_first
 from tiebreak.reading.while_open import unreached
-from tiebreak.report.model import (
-    CriterionSection,
-    Estimates,
-    LeaderboardSection,
-    NextPair,
-    SystemsSection,
-)
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.rankings import LeaderboardSection, NextPair
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
 
 MAX_SYSTEMS = 12  # of which a matrix is drawn; a phone shows about four columns at a time

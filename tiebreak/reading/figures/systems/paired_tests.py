@@ -10,9 +10,7 @@ from tiebreak.reading.figures.figure import (
     table_of,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
-    PairedTests,
-)
+from tiebreak.report.model.systems import PairedTests
 from tiebreak.stats import Estimate
 
 MAX_CURVES = 6

@@ -7,7 +7,7 @@ from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
+from tiebreak.report.model.rankings import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.sections.systems.rank_stability import ANNOTATORS
 from tiebreak.stats import Estimate, undefined
 

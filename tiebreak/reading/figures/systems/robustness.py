@@ -10,9 +10,7 @@ from tiebreak.reading.figures.figure import (
     draws,
     empty_figure,
 )
-from tiebreak.report.model import (
-    RobustnessSection,
-)
+from tiebreak.report.model.rankings import RobustnessSection
 from tiebreak.stats import Estimate, Robustness
 
 ROBUSTNESS_TITLE = "How few ratings decide the ranking"

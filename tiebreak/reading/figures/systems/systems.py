@@ -16,7 +16,9 @@ from tiebreak.reading.findings import best_first, scope_sentence, win_rate_findi
 from tiebreak.reading.messages import NO_SHARED_RANK
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted, counts_lines
-from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
 
 WIN_RATE = "win rate over the other systems (a tie counts half)"

@@ -18,7 +18,8 @@ from tiebreak.reading.figures.systems.leaderboard import (
     win_matrix_figure,
 )
 from tiebreak.reading.shown import WORTH, section_of
-from tiebreak.report.model import CriterionSection, LeaderboardSection
+from tiebreak.report.model.rankings import LeaderboardSection
+from tiebreak.report.model.report import CriterionSection
 
 
 @pytest.fixture(scope="module")

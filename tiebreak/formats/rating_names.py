@@ -14,13 +14,13 @@ ROLES: dict[str, frozenset[str]] = {
         " einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
         " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
-        " turk turker grader observer bewerter bewerterin kodierer gutachter beurteiler nutzer teilnehmer"
+        " turk turker grader observer volunteer bewerter bewerterin kodierer gutachter beurteiler nutzer teilnehmer"
         " teilnehmerin proband probandin annotateur annotatrice évaluateur évaluatrice juge codeur codeuse"
         " utilisateur utilisatrice participante anonyme utente utenti valutatore valutatrice annotatore"
         " giudice partecipante usuario usuaria anotador anotadora evaluador evaluadora juez"
         " avaliador avaliadora utilizador 标注者 评分者 标注员 评审 用户 평가자 주석자 사용자 참가자 作業者 評価者 被験者",
         "label": "label rating score judgment judgement annotation answer response value vote choice"
-        " preference class grade stars winner verdict bewertung urteil punkte punkt antwort note"
+        " preference preferred pick class grade stars winner verdict bewertung urteil punkte punkt antwort note"
         " étiquette réponse jugement évaluation scelta giudizio voto punteggio valutazione elección"
         " calificación puntuación puntaje respuesta valoración escolha avaliação 评分 标签 分数 打分 得分 점수 평가 評価",
         "criterion": "criterion criteria dimension aspect metric attribute quality skill trait kriterium merkmal"
@@ -35,11 +35,11 @@ _OTHER: dict[str, frozenset[str]] = {
     for kind, words in {
         "computed": "soft hard kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority consensus final aggregate aggregated"
         " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
-        " counts num n adjudicated resolved stdev mittelwert durchschnitt mehrheit moyenne"
+        " counts num n adjudicated resolved stdev range mittelwert durchschnitt mehrheit moyenne"
         " majorité promedio mayoría maggioranza 平均 总计 결론 합의 최종 평균 합계 다수결",
-        "fact": "age gender sex country language education nationality time date timestamp duration seconds"
+        "fact": "country language education nationality time date timestamp duration seconds"
         " ms minutes created updated started submitted order position batch page url link email ip version"
-        " status worktime approved rejected lifetime confidence split fold chars tokens length words",
+        " status worktime approved rejected lifetime confidence trust split fold chars tokens length words comment comments config",
         "criterion": "fluency coherence relevance consistency adequacy grammar grammaticality"
         " informativeness helpfulness harmlessness correctness accuracy faithfulness factuality readability"
         " clarity quality overall engagement naturalness meaning simplicity creativity interestingness"
@@ -52,20 +52,44 @@ _OTHER: dict[str, frozenset[str]] = {
 _IDS = frozenset(
     ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")
 )
+_PERSONAL = frozenset(
+    [
+        "age",
+        "gender",
+        "sex",
+        "alter",
+        "geschlecht",
+        "âge",
+        "sexe",
+        "edad",
+        "sexo",
+        "età",
+        "sesso",
+        "年龄",
+        "性别",
+    ]
+)
 _PERSON = re.compile(r"[^@\s]+@[^@\s]+\.\w+|\d{4,}")
 _RATER_NAME = re.compile(
     r"(rater|annotator|anno|ann|coder|judge|reviewer|expert|evaluator|worker|assessor|participant|subject"
-    r"|human|grader|turker|labell?er|user|person|obs|observer|bewerter|kodierer|annotateur|juge|codeur"
+    r"|human|grader|turker|labell?er|user|person|obs|observer|volunteer|student|teacher|clinician|bewerter|kodierer|annotateur|juge|codeur"
     r"|utente|annotatore|giudice|usuario|anotador|evaluador|标注者?|评分者?|평가자)"
     r"[\W_]*\w{0,3}|[a-z]{1,2}[\W_]?\d{1,3}|[a-z]",
     re.IGNORECASE,
 )
+NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
 # Systems by name; `names_model` also knows words such as "baseline", which may be a person's condition.
 _MACHINE = re.compile(
     r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma)"
     r"(?![a-z]{3})",
     re.IGNORECASE,
 )
+
+
+def stem_of(name: str) -> str:
+    """Return a name without the number at its end, or "" if it has none."""
+    match = NUMBERED.fullmatch(name.strip())
+    return match[1] if match else ""
 
 
 def role_of(name: str) -> str:
@@ -112,8 +136,14 @@ def is_computed(name: str) -> bool:
 
 
 def is_fact(name: str) -> bool:
-    """Whether a column describes a rater or a rating and is no answer."""
-    return not _OTHER["fact"].isdisjoint(_words(name.casefold()))
+    """Whether a column describes a rater or a rating and is no answer, as fields of platforms do: `_trust`."""
+    is_field = name.startswith("_") or is_about_person(name)
+    return is_field or not _OTHER["fact"].isdisjoint(_words(name.casefold()))
+
+
+def is_about_person(name: str) -> bool:
+    """Whether a column says of each row what is said of persons, so that the row is a rater's."""
+    return not _PERSONAL.isdisjoint(_words(name.casefold()))
 
 
 def is_criterion(name: str) -> bool:
