@@ -1,6 +1,6 @@
 """The steps *Quality*, *Size & pay* and *Analysis plan* of a study."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -39,16 +39,10 @@ from studies.services import MOST_ANSWERS, is_frozen
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
 
-if TYPE_CHECKING:
-    ScreeningStacked = admin.StackedInline[Screening, Study]
-    ComprehensionStacked = admin.StackedInline[ComprehensionQuestion, Study]
-else:
-    ScreeningStacked = ComprehensionStacked = admin.StackedInline
-
 Response = HttpResponseRedirect
 
 
-class ScreeningForm(DesignRows, ScreeningStacked):
+class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
     model = Screening
     fk_name = "study"
     max_num = 1
@@ -78,7 +72,9 @@ class ScreeningForm(DesignRows, ScreeningStacked):
         return int(obj is None or not is_frozen(obj))
 
 
-class ComprehensionRows(CountsFromOne, DesignRows, ComprehensionStacked):
+class ComprehensionRows(
+    CountsFromOne, DesignRows, admin.StackedInline[ComprehensionQuestion, Study]
+):
     model = ComprehensionQuestion
     fields = ("position", "text", "choices", "answer", "explanation")
     verbose_name_plural = "Comprehension questions"
