@@ -12,8 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 
-from annotation.balancing import balanced_bits, dealt, evenly_drawn
-from annotation.length_balance import LengthBalance
+from annotation.balancing import LengthBalance, balanced_bits, dealt, evenly_drawn
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
 from annotation.pilot_doubts import frames_for
