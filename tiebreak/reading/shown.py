@@ -220,7 +220,7 @@ def _measure(title: str, estimates: list[Estimate], kind: Kind, best: float) -> 
     """Return a measure of all systems, with small drawings in the marks of who gave the ratings."""
     numbers = []
     for estimate in estimates:
-        shown = number(estimate, low=0, kind=kind or "human")
+        shown = number(estimate, low=0, kind=kind or "human", is_rank=title.startswith("Rank"))
         glyph = shown.glyph if kind else Svg()
         numbers.append(replace(shown, glyph=glyph, leads=estimate.value == best))
     return Row(title, 0, "", numbers)
@@ -366,12 +366,22 @@ def reason_once(numbers: Sequence[Number]) -> tuple[list[Number], str]:
 
 
 def number(
-    estimate: Estimate, *, low: float = -1.0, high: float = 1.0, kind: Kind = "human"
+    estimate: Estimate,
+    *,
+    low: float = -1.0,
+    high: float = 1.0,
+    kind: Kind = "human",
+    is_rank: bool = False,
 ) -> Number:
     if not estimate.is_defined:
         return Number("–", "", Svg(), f"Undefined. {estimate.reason}")
+    shown = _rank_in_digits if is_rank else in_digits
     interval = ""
     if estimate.has_interval:
-        interval = f"{in_digits(estimate.low)} to {in_digits(estimate.high)}"
+        interval = f"{shown(estimate.low)} to {shown(estimate.high)}"
     glyph = interval_glyph(estimate, low=low, high=high, kind=kind)
-    return Number(in_digits(estimate.value), interval, glyph, estimate.reason or "")
+    return Number(shown(estimate.value), interval, glyph, estimate.reason or "")
+
+
+def _rank_in_digits(rank: float) -> str:
+    return in_digits(rank, 0 if rank == round(rank) else 1)
