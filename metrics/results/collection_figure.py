@@ -35,10 +35,11 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
         return empty_figure("progress", "No response is complete yet", "")
     moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
-    expected = None
+    expected, now = None, database_now()
     if study.status == Study.Status.OPEN and counts.remaining:
-        finding, sentence = _forecast(study, counts)
-        expected = _expected(study, counts, database_now())
+        finding, sentence = _forecast(study, counts, now)
+        rest = _rest(counts, now) if has_pace(study, counts) else None
+        expected = (now + rest, f"in {_in_words(rest)}") if rest else None
     chart = time_chart(
         moments, goal=planned, finding=finding, unit="responses completed", expected=expected
     )
@@ -52,13 +53,13 @@ def has_pace(study: Study, counts: Progress) -> bool:
     return first is None or opened is None or first > opened
 
 
-def _forecast(study: Study, counts: Progress) -> tuple[str, str]:
+def _forecast(study: Study, counts: Progress, now: datetime) -> tuple[str, str]:
     if not has_pace(study, counts):
         return "Imported responses have no pace", "When they were given here is not known."
     if not counts.completed_last_hour:
         return "No response was completed in the last hour", ""
     sentence = f"Responses completed in the last hour: {counts.completed_last_hour}."
-    rest = rest_in_words(counts, database_now())
+    rest = rest_in_words(counts, now)
     return (
         f"At this pace, the rest takes {rest}" if rest else "It is too early for a forecast"
     ), sentence
@@ -66,17 +67,13 @@ def _forecast(study: Study, counts: Progress) -> tuple[str, str]:
 
 def rest_in_words(counts: Progress, now: datetime) -> str:
     """Return how long the missing responses take at this pace; "" if it is too early to say."""
+    rest = _rest(counts, now)
+    return _in_words(rest) if rest else ""
+
+
+def _rest(counts: Progress, now: datetime) -> timedelta | None:
     per_hour = pace(counts, now)
-    return _in_words(timedelta(hours=counts.remaining / per_hour)) if per_hour else ""
-
-
-def _expected(study: Study, counts: Progress, now: datetime) -> tuple[datetime, str] | None:
-    """Return when all responses are complete at this pace, and in how long that is."""
-    per_hour = pace(counts, now) if has_pace(study, counts) else None
-    if not per_hour:
-        return None
-    rest = timedelta(hours=counts.remaining / per_hour)
-    return now + rest, f"in {_in_words(rest)}"
+    return timedelta(hours=counts.remaining / per_hour) if per_hour else None
 
 
 def pace(counts: Progress, now: datetime) -> float | None:
