@@ -95,6 +95,10 @@ RELEASED = (
     "You were away for too long, so this task was given to someone else. Your new answer was not"
     " saved. The tasks that you completed before still count."
 )
+LEFT_WITHOUT_TASK = (
+    "You stopped before you completed a task, so it was given to someone else. Your new answer was"
+    " not saved."
+)
 COMMENTS_OFF = (
     "Your comment was not saved, because this study no longer accepts comments. If it matters, please"
     " write to the person who invited you."

@@ -388,25 +388,8 @@ class AnnotatorProgress:
     items: int = 0
 
 
-def may_stop(sheet: Worksheet, position: int) -> bool:
-    """Whether to offer stopping: at every unit alike, from the second HIT on.
-
-    An offer that depended on how much of a HIT is left would show its gold check. Where there are
-    checks, it comes as late as if the first HIT had one. Reads only what is already loaded, but in
-    a second HIT there, because the function runs for every answer. The page behind the link checks
-    again.
-    """
-    participation, assignment = sheet.assignment.participation, sheet.assignment
-    if participation is None or assignment.stage or assignment.position < 2:
-        return False
-    if assignment.position == 2 and mixes_in_checks(assignment.hit.study):
-        first = participation.assignments.filter(position=1, run="", check_unit__isnull=False)
-        if not first.exists() and position == next(iter(sheet.hit_units)):
-            return False
-    has_left = participation.status != Participation.Status.ACTIVE
-    if has_left or assignment.hit.study.status == Study.Status.CLOSED:
-        return False
-    return participation.may_leave_early
+# An answered task is paid, even if its answers came late, are surplus or were excluded.
+PAID_TASK = Q(completed_at__isnull=False, hit__kind=HIT.Kind.MAIN)
 
 
 def hits_of_visit(participation: Participation) -> int:

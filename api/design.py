@@ -11,7 +11,7 @@ from api.messages import UNKNOWN_STUDY
 from api.validation import checked_form
 from recruitment.services.settings import save_settings
 from studies.access import studies_of
-from studies.admin import StudyDesignForm
+from studies.design.design_form import StudyDesignForm
 from studies.design.opened_forms import NAME
 from studies.models import ComprehensionQuestion, Criterion, Screening, Study, StudySystem
 from studies.models.settings import SETTINGS

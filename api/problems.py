@@ -6,8 +6,12 @@ from http import HTTPStatus
 from math import ceil
 from typing import Any
 
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig
-from django.core.exceptions import ValidationError as ModelError
+from django.core.exceptions import (
+    NON_FIELD_ERRORS,
+    PermissionDenied,
+    RequestDataTooBig,
+    ValidationError as ModelError,
+)
 from django.core.signals import got_request_exception
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions

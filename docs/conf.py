@@ -9,6 +9,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parent
+INDEXES = ("index", "methods")  # documents that list others
 
 project = "Tiebreak"
 copyright = "the Tiebreak authors"
@@ -41,11 +42,11 @@ def keep_links_inside(_: Sphinx, name: str, source: list[str]) -> None:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(name), link[2]))
         return link[1] if "://" not in path and path.startswith("../") else link[0]
 
-    source[0] = LINK.sub(replaced, source[0]) + (menu(source[0]) if name == "index" else "")
+    source[0] = LINK.sub(replaced, source[0]) + (menu(source[0]) if name in INDEXES else "")
 
 
 def menu(index: str) -> str:
-    """Return the side bar's groups, which are those in which the index lists the documents."""
+    """Return the side bar's groups, which are those in which an index lists documents."""
     return "".join(
         f"\n```{{toctree}}\n:hidden:\n:titlesonly:\n:caption: {group[1]}\n\n"
         + "\n".join(ENTRY.findall(group[2]))

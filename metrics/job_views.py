@@ -51,16 +51,12 @@ def change(request: HttpRequest, study: Study, job_id: str, action: str) -> Http
     """Pause, resume or stop a job."""
     do, sentence = CHANGES[action]
     with told(request):
-        do(job=_job(study, job_id))
+        job = jobs_of(study).filter(public_id=job_id).first()
+        if job is None:
+            raise Http404("This study has no such job.")
+        do(job=job)
         messages.success(request, sentence)
     return redirect("metrics:jobs", study.pk)
-
-
-def _job(study: Study, job_id: str) -> Job:
-    job = jobs_of(study).filter(public_id=job_id).first()
-    if job is None:
-        raise Http404("This study has no such job.")
-    return job
 
 
 @require_safe

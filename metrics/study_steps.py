@@ -18,13 +18,15 @@ from studies.design.steps import (
 )
 from studies.models import Generation, SelectedInstance, Study
 
+NO_TEXTS = "The systems have no texts yet."
+
 
 def generate_select_status(study: Study, facts: Facts) -> StepStatus:
     if facts["has_draw"]:
         return done("Instances are drawn.")
-    if study.dataset_id is not None and not facts["has_texts"]:
-        return missing("The systems have no texts yet.")
-    return not_needed("Every instance is used.")
+    if study.dataset_id is None:
+        return not_needed("Every instance is used.")
+    return done("Every instance is used.") if facts["has_texts"] else missing(NO_TEXTS)
 
 
 register_step(

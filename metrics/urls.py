@@ -2,8 +2,7 @@ from django.urls import include, path
 
 import studies.converters  # noqa: F401  registers public_id and name
 from metrics import home, job_views
-from metrics.collecting import contested
-from metrics.collecting import views as collecting
+from metrics.collecting import contested, views as collecting
 from metrics.exports import views as export_views
 from metrics.licensing import views as licence_views
 from metrics.planning import generate_select, planner

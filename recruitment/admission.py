@@ -22,6 +22,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating, ScreeningAttempt
+from annotation.selectors import PAID_TASK
 from annotation.services.exclusion import stop_work
 from annotation.services.places import lock_places
 from annotation.services.planning import hits_to_collect
@@ -36,7 +37,7 @@ from recruitment.messages import (
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Collection, Pay
 from recruitment.platforms import get_platform
-from recruitment.terms import AGREED, PAID_TASK, PAYS_SCREEN_OUT, Agreed, pay_of
+from recruitment.terms import AGREED, PAYS_SCREEN_OUT, Agreed, pay_of
 from studies.models import Study
 from tiebreak.errors import DomainError, InvalidInput
 

@@ -1,6 +1,6 @@
 """Confirmations before actions that cannot be undone, with the numbers that they affect."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.db.models import Field
 from django.utils.text import Truncator
 
 from annotation.counts import progress_of, study_counts
+from annotation.models import Participation
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.costs import channel_cost, forecast
 from recruitment.early_stops import early_stop_rules
@@ -235,6 +236,7 @@ def paying_all(channel: Channel) -> Question:
     )
     return Question(
         title=f"Pay all completed work on {title}?",
+        listed=payees(dict(zip(unpaid, amounts, strict=True))),
         sentences=sentences,
         button=f"Pay via {title}",
         facts=(
@@ -243,6 +245,15 @@ def paying_all(channel: Channel) -> Question:
             str(sum(amounts)),
         ),
         problems={} if unpaid else {"nobody_awaits_payment": NOBODY_AWAITS_PAYMENT},
+    )
+
+
+def payees(amounts: Mapping[Participation, Decimal]) -> tuple[str, ...]:
+    """Return each person who is paid with their code, as the platform and they know it, and the sum."""
+    return tuple(
+        f"{one.rater.pseudonym}, code {one.submission.completion_code}:"
+        f" {amount} {one.study.currency}"
+        for one, amount in amounts.items()
     )
 
 

@@ -1,7 +1,6 @@
 """What a study will cost, and what studies have cost: for the steps and the list of studies."""
 
-from collections.abc import Collection as Many
-from collections.abc import Sequence
+from collections.abc import Collection as Many, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property

@@ -32,6 +32,7 @@ from annotation.counts import (
 )
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
+from annotation.selectors import PAID_TASK
 from jobs.clock import database_now
 from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
@@ -39,7 +40,6 @@ from recruitment.pay import CENT, Cost, Pay
 from recruitment.platforms import get_platform
 from recruitment.terms import (
     AGREED,
-    PAID_TASK,
     PAYS_SCREEN_OUT,
     Agreed,
     amount_in,

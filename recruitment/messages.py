@@ -102,11 +102,6 @@ ONE_PAYMENT_FOR_ALL = (
     " code when you have finished them all. You may take a break and continue in this browser. If"
     " you do not want to continue, please return your submission on the platform."
 )
-NOTHING_COMPLETED = (
-    "You have not completed a task in this visit yet, so there is nothing to be paid for. If you do"
-    " not want to continue, you can simply close this page. Your task will then be given to"
-    " someone else."
-)
 NOTHING_ARRIVED = "We did not receive any completed work from you in this study."
 
 # Channels, as researchers see them.

@@ -6,7 +6,7 @@ from decimal import Decimal
 from annotation.models import HIT, Participation, Rating
 from annotation.participant_evidence import Evidence, evidence_of
 from recruitment.admission import PAID
-from recruitment.confirmations import compared
+from recruitment.confirmations import compared, payees
 from recruitment.ledger import fee_share, pays_by_platform, platform_title
 from recruitment.messages import NO_REWARD
 from recruitment.models import Payment
@@ -100,6 +100,7 @@ def paying(participation: Participation, amount: Decimal | None) -> Question:
     n = Rating.objects.counted().filter(assignment__participation=participation).count()
     return Question(
         title=f"{'Pay' if is_platforms else 'Mark as paid:'} {participation.rater.pseudonym}?",
+        listed=payees({participation: amount or Decimal(0)}),
         sentences=(
             _payment_by(title if is_platforms else "", amount, participation.study.currency),
             f"Ratings by this annotator in the statistics: {n}.",
@@ -126,6 +127,7 @@ def paying_awaiting(study: Study, awaiting: Sequence[Participation]) -> Question
     verb = f"Pay {people}" if is_paid_here else f"Mark {people} as paid"
     return Question(
         title=f"{verb} {total} {study.currency}?",
+        listed=payees(amounts),
         sentences=(
             *_payments_by_platform(amounts, study.currency),
             "Each payment is made once, even if you confirm twice.",
@@ -163,6 +165,7 @@ def giving_bonus(
     )
     return Question(
         title=f"Pay {participation.rater.pseudonym} a bonus of {amount} {currency}?",
+        listed=payees({participation: amount}),
         sentences=(
             f"{platform.title} will be asked to pay {amount} {currency}, to which it may add"
             f" {money(fee)} {currency} in fees. Payments cannot be undone.",

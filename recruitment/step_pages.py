@@ -1,54 +1,123 @@
 """The steps *Quality*, *Size & pay* and *Analysis plan* of a study."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from django.contrib import messages
-from django.db.models import prefetch_related_objects
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, prefetch_related_objects
 from django.forms import modelform_factory
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.utils.http import urlencode
 
+from annotation.imports.uploads import stored_upload, upload_limits
+from annotation.models import Assignment, Rater
 from annotation.services.planning import hits_to_collect
-from annotation.services.reference_units import remove_reference_unit
-from recruitment.admin import (
-    CollectingStudyAdmin,
-    ComprehensionInline,
-    ScreeningInline,
-    make_reference_units,
+from annotation.services.reference_units import (
+    OBVIOUS,
+    degrade_copies,
+    import_reference_units,
+    remove_reference_unit,
 )
 from recruitment.costs import forecast
 from recruitment.early_stops import early_stop_rules
+from recruitment.launch.texts import most_comparisons
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
     reference_unit_pages,
     role_counts,
+    role_to_make,
     save_labels,
 )
-from studies.access import shows_study
+from recruitment.services.settings import save_settings
+from studies.access import shows_study, studies_of
 from studies.design.analysis_plan import PLAN
-from studies.design.step_admin import AddableRows, StepAdmin, step_page
-from studies.models import Study
+from studies.design.opened_forms import OpenedModelForm
+from studies.design.order_fields import CountsFromOne
+from studies.design.step_admin import DesignRows, StepAdmin, step_page
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.refusals import form_errors
-from studies.services import is_frozen
+from studies.services import MOST_ANSWERS, is_frozen
 from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.confined import LINES
+
+if TYPE_CHECKING:
+    ScreeningStacked = admin.StackedInline[Screening, Study]
+    ComprehensionStacked = admin.StackedInline[ComprehensionQuestion, Study]
+else:
+    ScreeningStacked = ComprehensionStacked = admin.StackedInline
 
 Response = HttpResponseRedirect
+NINE_IN_TEN = "Leave empty for nine in ten of the items, rounded up."
+ONE_INSTANCE = (
+    " With one instance per task there are at most as many as a system has texts for it: here {n}."
+    " For more, choose several instances under “bundling”."
+)
 
 
-class ScreeningForm(AddableRows, ScreeningInline):
+class ScreeningFields(OpenedModelForm):
+    """Screening whose pass mark follows the number of items in the test until one is entered."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        mark = self.fields.get("pass_mark")
+        if mark is not None:  # it is read-only once the study is open
+            mark.required, mark.initial = False, None
+            mark.help_text = f"{mark.help_text} {NINE_IN_TEN}"
+            if self.instance.pk and not self.instance.qualification_units:
+                self.initial["pass_mark"] = None  # that of no test
+
+
+class ScreeningForm(DesignRows, ScreeningStacked):
+    model = Screening
+    form = ScreeningFields
+    fk_name = "study"
+    max_num = 1
+    can_delete = False
     verbose_name_plural = "Screening and gold checks"
+    fieldsets = (
+        (
+            "Before the first task",
+            {
+                "fields": (
+                    ("comprehension_tries", "training_units"),
+                    ("qualification_units", "pass_mark", "qualification_tries"),
+                    ("shows_answers", "valid_days", "accepts_from"),
+                )
+            },
+        ),
+        ("Gold checks", {"fields": (("check_rate", "checks_failed", "check_action"),)}),
+    )
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "accepts_from":
+            kwargs["queryset"] = studies_of(request.user)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
         """Show the form of a draft immediately; nothing is stored as long as it is not changed."""
         return int(obj is None or not is_frozen(obj))
 
 
-class ComprehensionRows(AddableRows, ComprehensionInline):
+class ComprehensionRows(CountsFromOne, DesignRows, ComprehensionStacked):
+    model = ComprehensionQuestion
+    fields = ("position", "text", "choices", "answer", "explanation")
     verbose_name_plural = "Comprehension questions"
 
 
-class QualityStep(StepAdmin, CollectingStudyAdmin):
+class CollectingStep(StepAdmin):
+    """A step with settings that may add places to the plan of an open study, within its budget."""
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:  # noqa: ARG002
+        added = save_settings(study=obj, by=cast(User, request.user))
+        if added is not None:
+            sentence = f"R is now {obj.ratings_per_hit}. Responses that were added to the plan:"
+            self.message_user(request, f"{sentence} {added}.")
+
+
+class QualityStep(CollectingStep):
     """Screening, comprehension questions and reference units, with one form for everything."""
 
     slug = "quality"
@@ -57,12 +126,15 @@ class QualityStep(StepAdmin, CollectingStudyAdmin):
     inlines = (ScreeningForm, ComprehensionRows)
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
-        page = reference_unit_pages(study, request.GET.get("page"))
+        page, counts = reference_unit_pages(study, request.GET.get("page")), role_counts(study)
+        role = role_to_make(counts, request.GET.get("role"))
         return {
-            "role_counts": role_counts(study),
+            "role_counts": counts,
             "page": page,
             "units": labels_forms(study, page),
-            "make": ReferenceUnitsForm(prefix="make", use_required_attribute=False),
+            "make": ReferenceUnitsForm(
+                prefix="make", use_required_attribute=False, initial={"role": role}
+            ),
         }
 
     def response_change(self, request: HttpRequest, obj: Study) -> Response:
@@ -79,7 +151,8 @@ class QualityStep(StepAdmin, CollectingStudyAdmin):
             return redirect(self.url_name, obj.pk)
         response: Response = super().response_change(request, obj)
         if {"_remove", "_make"} & request.POST.keys():
-            return redirect(f"{response.url}#units-heading")
+            role = urlencode({"role": request.POST.get("make-role", "")})
+            return redirect(f"{response.url}?{role}#units-heading")
         return response
 
 
@@ -88,14 +161,32 @@ def _make(request: HttpRequest, study: Study) -> None:
     if not form.is_valid():
         problems = [str(sentence) for errors in form.errors.values() for sentence in errors]
         raise DomainError("invalid", " ".join(problems), status=400)
-    make_reference_units(study, form)
+    if request.POST["_make"] == "missing":
+        _make_missing(study, form)
+        return
+    role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
+    if upload is None:
+        n, seed = form.cleaned_data["n"], study.units.count()
+        perturbation = form.cleaned_data["perturbation"] or OBVIOUS
+        degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
+        return
+    with stored_upload(upload, "known.jsonl", LINES) as path:
+        import_reference_units(study=study, role=role, path=path, limits=upload_limits())
+
+
+def _make_missing(study: Study, form: ReferenceUnitsForm) -> None:
+    """Make the reference units that the screening needs and the study lacks."""
+    chosen, seed = form.cleaned_data["perturbation"] or OBVIOUS, study.units.count()
+    for count in role_counts(study):
+        if n := max(0, count.needed - count.present):
+            degrade_copies(study=study, role=count.role, n=n, seed=seed, perturbation=chosen)
 
 
 def _part(title: str, *fields: str, **options: Any) -> tuple[str, dict[str, Any]]:
     return title, {"fields": fields, **options}
 
 
-class SizeStep(StepAdmin, CollectingStudyAdmin):
+class SizeStep(CollectingStep):
     slug = "size"
     url_name = "recruitment:size"
     change_form_template = "recruitment/size.html"
@@ -108,15 +199,15 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
         _part(
             "How much is collected",
             *("ratings_per_hit", "further_share", "further_ratings"),
-            *("comparisons_per_hit", "hits_per_annotator"),
+            *("bundling", "comparisons_per_hit", "hits_per_annotator"),
         ),
         _part(
             "Time and pay",
             *("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget"),
         ),
         _part(
-            "Bundling, repeats and unfinished tasks",
-            *("bundling", "repeats_per_hit", "repeat_distance", "lease_minutes", "abandoned"),
+            "Repeats and unfinished tasks",
+            *("repeats_per_hit", "repeat_distance", "lease_minutes", "abandoned"),
             classes=("collapse",),
         ),
         _part(
@@ -130,8 +221,18 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
         return cost_context(study)
 
+    def get_form(
+        self, request: HttpRequest, obj: Study | None = None, *args: Any, **options: Any
+    ) -> Any:
+        """Say at N what limits it: a task about one instance has no more comparisons than texts."""
+        form = super().get_form(request, obj, *args, **options)
+        n = form.base_fields.get("comparisons_per_hit")
+        if n is not None and obj is not None and obj.unit_kind == Study.UnitKind.COMPARISON:
+            n.help_text += ONE_INSTANCE.format(n=most_comparisons(obj))
+        return form
 
-class AnalysisPlanStep(StepAdmin, CollectingStudyAdmin):
+
+class AnalysisPlanStep(CollectingStep):
     slug = "analysis-plan"
     url_name = "recruitment:analysis-plan"
     fieldsets: ClassVar[Any] = (
@@ -144,6 +245,19 @@ class AnalysisPlanStep(StepAdmin, CollectingStudyAdmin):
         ),
         _part("What the report leads with", "main_machine", "similarity"),
     )
+
+    def get_form(
+        self, request: HttpRequest, obj: Study | None = None, change: bool = False, **options: Any
+    ) -> Any:
+        """Offer the machine raters that the study has, and the one that was chosen before."""
+        form = super().get_form(request, obj, change, **options)
+        if obj is not None and "main_machine" in form.base_fields:
+            theirs = Assignment.objects.filter(rater=OuterRef("pk"), hit__study=obj)
+            machines = Rater.objects.filter(Exists(theirs), kind=Rater.Kind.MACHINE)
+            names = {*machines.values_list("pseudonym", flat=True), obj.main_machine} - {""}
+            choices = [("", MOST_ANSWERS), *((name, name) for name in sorted(names))]
+            form.base_fields["main_machine"].widget = forms.Select(choices=choices)
+        return form
 
 
 def cost_context(study: Study) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Actions on a study, offered on its page and in the list, and how they are confirmed."""
+"""Actions on a study, which its step *Launch* offers, and how they are confirmed."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -37,11 +37,8 @@ class StudyAction:
         if self.prepare is not None and self.is_offered(study):
             self.prepare(study)
 
-    def is_offered(self, study: Study, *, has_late: bool | None = None) -> bool:
-        """Whether the action is possible; ``has_late`` says if answers came late, if it is known."""
-        if study.status not in self.states or not self.is_on_late:
-            return study.status in self.states
-        return pending(study).exists() if has_late is None else has_late
+    def is_offered(self, study: Study) -> bool:
+        return study.status in self.states and (not self.is_on_late or pending(study).exists())
 
 
 def _saying(
@@ -107,21 +104,14 @@ ACTIONS: dict[str, StudyAction] = {
 PLANNING = {"not_planned", "plan_outdated"}
 
 
-def offered_actions(
-    study: Study, checks: Iterable[LaunchCheck], *, has_late: bool | None = None
-) -> list[tuple[str, str]]:
-    """Return the name and the label of each action that is possible now, with these launch checks.
-
-    ``has_late`` says whether answers came late, if that is known.
-    """
-    if has_late is None:
-        has_late = study.status in _ON_LATE and pending(study).exists()
+def offered_actions(study: Study, checks: Iterable[LaunchCheck]) -> dict[str, str]:
+    """Return the labels of the actions that are possible now, with these launch checks."""
     in_the_way = {check.code for check in checks if check.is_error} - PLANNING
     refused = {"open", "reopen"} if in_the_way else set()
     if study.status == Study.Status.DRAFT and in_the_way and not has_design(study):
         refused.add("plan")
-    return [
-        (name, action.label)
+    return {
+        name: action.label
         for name, action in ACTIONS.items()
-        if name not in refused and action.is_offered(study, has_late=has_late)
-    ]
+        if name not in refused and action.is_offered(study)
+    }

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from annotation.models import HIT, Assignment, Participation
+from annotation.models import Assignment, Participation
+from annotation.selectors import PAID_TASK
 from annotation.services.screening import screening_of
 from recruitment.pay import Asked, Pay
 from studies.models import Screening, Study
@@ -14,9 +15,6 @@ from studies.models import Screening, Study
 Status = Participation.Status
 # The platform has closed such a submission, so its one payment is not made; a bonus pays the tasks.
 CLOSED_BY_PLATFORM = {Status.RETURNED.value, Status.TIMED_OUT.value}
-# An answered task is paid, even if its answers came late, are surplus or were excluded.
-PAID_TASK = Q(completed_at__isnull=False, hit__kind=HIT.Kind.MAIN)
-
 
 # Who fails the test is paid here.
 PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False) | Q(

@@ -59,6 +59,7 @@ study_pages = [
     path("design/task/preview/", preview.typed_preview, name="typed-preview"),
     path("launch/", launch.launch, name="launch"),
     path("launch/<slug:action>/", launch.act, name="launch-action"),
+    path("clone/", launch.clone, name="clone"),
     path("preview/", preview.preview, name="preview"),
 ]
 urlpatterns = [

@@ -5,7 +5,7 @@ question's token. The token is computed from the content of the page, so the pag
 the state has changed in the meantime.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +21,8 @@ class Question:
     work are shown but left out of `facts`, because otherwise a busy study could never be closed.
     `problems` are the reasons why the action is impossible, with a sentence for each code.
     `warnings` are the codes of the launch checks that the confirmation accepts.
-    `final` lists what can no longer change afterwards, and `stays` says what still can.
+    `final` lists what can no longer change afterwards, and `stays` says what still can. `listed` has
+    an entry for each that the action affects.
     """
 
     title: str
@@ -32,30 +33,31 @@ class Question:
     warnings: tuple[str, ...] = ()
     final: tuple[str, ...] = ()
     stays: str = ""
+    listed: tuple[str, ...] = ()
 
 
-def is_confirmed(request: HttpRequest, questions: Sequence[Question]) -> bool:
+def is_confirmed(request: HttpRequest, question: Question) -> bool:
     token = request.POST.get("confirmed", "") if request.method == "POST" else ""
-    return constant_time_compare(token, token_of(questions))
+    return constant_time_compare(token, token_of(question))
 
 
-def token_of(questions: Sequence[Question]) -> str:
-    content = [(q.title, q.button, q.facts, q.problems) for q in questions]
+def token_of(question: Question) -> str:
+    content = (question.title, question.button, question.facts, question.problems)
     return salted_hmac("studies.confirming", repr(content), algorithm="sha256").hexdigest()
 
 
 def ask(
     request: HttpRequest,
-    questions: Sequence[Question],
+    question: Question,
     *,
     back: str,
     carry: Iterable[tuple[str, str]] = (),
 ) -> HttpResponse:
     """Return the confirmation page. Its form posts to the current URL and includes ``carry``."""
     context = {
-        "questions": questions,
-        "token": token_of(questions),
-        "can_be_done": any(not question.problems for question in questions),
+        "question": question,
+        "token": token_of(question),
+        "can_be_done": not question.problems,
         "has_changed": bool(request.POST.get("confirmed")),
         "back": back,
         "carry": list(carry),

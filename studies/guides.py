@@ -86,9 +86,15 @@ class Section:
 @lru_cache
 def guide_sections() -> tuple[Section, ...]:
     """Return the sections of all guides, in the order in which the index lists the guides."""
-    order = re.findall(r"^\* .*?\]\((\S+)\.md\)", _source(INDEX)[1], re.M)
-    listed = [name for name in order if name in guide_names()]
-    return tuple(section for name in dict.fromkeys(listed) for section in _sections(name))
+    return tuple(section for name in dict.fromkeys(_listed(INDEX)) for section in _sections(name))
+
+
+def _listed(index: str) -> Iterator[str]:
+    """Yield the guides that an index lists, each before those of its own folder, which it lists."""
+    for name in re.findall(r"^\* .*?\]\((\S+)\.md\)", _source(index)[1], re.M):
+        if name in guide_names():
+            yield name
+            yield from _listed(name) if (FOLDER / name).is_dir() else ()
 
 
 def _sections(name: str) -> Iterator[Section]:

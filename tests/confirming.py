@@ -10,7 +10,7 @@ def post_confirmed(client: Client, address: str, data: dict[str, Any] | None = N
     answer = client.post(address, data or {}, follow=True)
     if answer.context is None or "token" not in answer.context:
         return answer
-    assert answer.context["can_be_done"], answer.context["questions"]
+    assert answer.context["can_be_done"], answer.context["question"]
     carried = {"confirmed": answer.context["token"]}
     for name, value in answer.context["carry"]:
         carried.setdefault(name, [])

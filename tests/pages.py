@@ -5,6 +5,7 @@ from html import unescape
 from typing import Any
 
 from django.utils.html import strip_tags
+from lxml import html as lxml_html
 
 
 def page_of(response: Any) -> str:
@@ -45,3 +46,10 @@ def send(client: Any, url: str, values: dict[str, Any], **options: Any) -> Any:
     hidden = re.findall(r'name="([^"]*opened)" value="([^"]*)"', client.get(url).content.decode())
     opened = {name: unescape(value) for name, value in hidden}
     return client.post(url, opened | values, **options)
+
+
+def send_step(client: Any, url: str, **values: Any) -> Any:
+    """Send the form of a study's step as it stands, but with these values."""
+    page = lxml_html.document_fromstring(client.get(url).content.decode())
+    (form,) = [form for form in page.forms if form.get("id") == "study_form"]
+    return client.post(url, dict(form.form_values()) | values)

@@ -25,8 +25,7 @@ from tiebreak.formats.layouts import (
     read_existing,
 )
 from tiebreak.formats.ratings import canonical_digest
-from tiebreak.formats.readers import READERS, Converted
-from tiebreak.formats.readers import convert as read_published
+from tiebreak.formats.readers import READERS, Converted, convert as read_published
 from tiebreak.optional import TYPESETTER, load
 from tiebreak.reading.document.of_report import document_of
 from tiebreak.reading.files import WRITTEN
@@ -36,7 +35,7 @@ from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
-from tiebreak.report.model import OPTIONAL_SECTIONS
+from tiebreak.report.model.report import OPTIONAL_SECTIONS
 from tiebreak.report.registry import after_closing, on_request, part_title
 from tiebreak.report.sections.machines.discernment import Weights
 from tiebreak.report.sections.machines.expert_weights import expert_weights

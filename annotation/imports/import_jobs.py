@@ -31,8 +31,7 @@ from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, RATINGS, PlainTable, Read
 from tiebreak.formats.errors import ProblemKind
-from tiebreak.formats.layouts import Choice as RatingChoice
-from tiebreak.formats.layouts import Seen
+from tiebreak.formats.layouts import Choice as RatingChoice, Seen
 from tiebreak.formats.tables import Profile, TableSummary
 
 NOT_OF_KIND = "is a table, not a bundle, or a bundle, not a table. Send it to the other address"

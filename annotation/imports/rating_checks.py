@@ -55,7 +55,9 @@ def rating_problems(table: RatingTable, problems: Problems) -> None:
             problems=problems,
         )
     _check_roles(table, problems)
-    _check_categories(table, problems)
+    for i in np.flatnonzero((table["category"] != "") & (table["instance"] == "")):
+        reason = "category is stored with the instance, but this row has no instance"
+        problems.add(table.name, int(table.lines[i]), "category_without_instance", reason)
     _check_current(table, problems)
     _check_raters(table, problems)
 
@@ -87,13 +89,6 @@ def _check_roles(table: RatingTable, problems: Problems) -> None:
         if seen.setdefault(unit, unit_role) != unit_role:
             reason = f"unit {unit} has role {unit_role}, but role {seen[unit]} on an earlier line"
             problems.add(table.name, int(line), "contradiction", reason)
-
-
-def _check_categories(table: RatingTable, problems: Problems) -> None:
-    """Check that each row with a category also has an instance, which stores the category."""
-    for i in np.flatnonzero((table["category"] != "") & (table["instance"] == "")):
-        reason = "category is stored with the instance, but this row has no instance"
-        problems.add(table.name, int(table.lines[i]), "category_without_instance", reason)
 
 
 def _check_current(table: RatingTable, problems: Problems) -> None:

@@ -40,7 +40,7 @@ class Participation(models.Model):
         NO_CONSENT = "no_consent"
         SCREENED_OUT = "screened_out"
         STOPPED = "stopped"
-        # The annotator chose to stop between two HITs. `finished` means that no work was left.
+        # The annotator chose to stop. `finished` means that no work was left.
         LEFT = "left", "left early"
         RETURNED = "returned"
         REJECTED = "rejected"
@@ -115,10 +115,16 @@ class Participation(models.Model):
 
     @property
     def may_leave_early(self) -> bool:
-        """Whether the annotator may stop between two HITs and be paid for the completed ones."""
+        """Whether the annotator may stop at any time and be paid for the completed tasks."""
         if self.paid_per == self.PaidPer.VISIT:
             return self.agreed.hits_per_annotator is None
         return self.paid_per == self.PaidPer.HIT
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether pages offer to stop: at every unit alike, or it would show where a gold check is."""
+        is_over = self.status != self.Status.ACTIVE or self.study.status == Study.Status.CLOSED
+        return not is_over and self.may_leave_early
 
 
 class Assignment(models.Model):

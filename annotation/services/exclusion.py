@@ -122,6 +122,9 @@ def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
 def _leave(assignment: Assignment, now: datetime) -> None:
     """Free the place of an incomplete HIT, and keep its answers (with `whole_hit`, as partial)."""
     held = lock_places(assignment=assignment, now=now).held
+    assignment.refresh_from_db(fields=["status"])
+    if assignment.status != Assignment.Status.ACTIVE:  # the last answer came before the lock
+        return
     if held is not None:
         _release(held)
         if assignment.hit.study.abandoned == Study.Abandoned.WHOLE_HIT:

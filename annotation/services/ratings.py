@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from annotation.hot_path_sql import complete_place, insert, ratings_of
@@ -14,6 +15,7 @@ from annotation.messages import (
     EXCLUDED,
     LATE,
     LEFT,
+    LEFT_WITHOUT_TASK,
     NO_ANSWER,
     NOT_A_LABEL,
     NOT_OFFERED,
@@ -26,10 +28,10 @@ from annotation.messages import (
 )
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating, ScreeningAttempt
 from annotation.selectors import (
+    PAID_TASK,
     UnitProgress,
     Worksheet,
     is_a_first,
-    may_stop,
     mixes_in_checks,
     nonresponses_of,
 )
@@ -97,7 +99,6 @@ class RatingResult:
     note: Note | None
     # In training, the answers to this unit, and whether each is right.
     feedback: Sequence[tuple[Rating, bool]]
-    may_stop: bool
     # The unit to show next: this one again in training, for the feedback, else the first open one.
     next_position: int | None
 
@@ -154,7 +155,6 @@ def _result(work: "_LockedAnswers", position: int) -> RatingResult:
         progress=work.sheet.progress_at(position),
         note=_note(work.ratings, work.assignment.participation),
         feedback=training_feedback(work.sheet, position),
-        may_stop=may_stop(work.sheet, position),
         next_position=position if is_training else None,
     )
 
@@ -237,7 +237,9 @@ class _LockedAnswers:
         completed = not rating.late and not self.is_excluded and self._complete(rating.place)
         is_paid_only = rating.late or self.by_units
         if is_paid_only and self.sheet.first_open is None and not self.is_excluded:
-            self._note_answered()
+            # It is paid even if its answers do not count.
+            open_tasks = Assignment.objects.filter(pk=self.assignment.pk, completed_at=None)
+            open_tasks.update(completed_at=self.now)
         return completed
 
     def _label(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> str | None:
@@ -257,20 +259,19 @@ class _LockedAnswers:
     def _check_not_released(self) -> None:
         """Refuse an answer to a task that was taken away with the person's place in the study.
 
-        Someone else has that place, so nobody could pay for the task.
+        Someone else may have that place, so nobody could pay for the task. Those who left after a
+        completed task keep theirs.
         """
-        if self.places.held is not None or self.is_test:
+        is_over = self.assignment.status == Assignment.Status.COMPLETED
+        if self.places.held is not None or self.is_test or is_over:
             return
-        released = Participation.objects.filter(
-            assignments=self.assignment, status=Participation.Status.RELEASED
-        )
-        if self.assignment.status != Assignment.Status.COMPLETED and released.exists():
+        status = Participation.Status
+        person = Participation.objects.filter(assignments=self.assignment)
+        if person.filter(status=status.RELEASED).exists():
             raise DomainError("released", RELEASED)
-
-    def _note_answered(self) -> None:
-        """Note that a task was answered, which is paid even if its answers do not count."""
-        open_tasks = Assignment.objects.filter(pk=self.assignment.pk, completed_at=None)
-        open_tasks.update(completed_at=self.now)
+        paid = Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))
+        if person.filter(~Exists(paid), status=status.LEFT).exists():
+            raise DomainError("left", LEFT_WITHOUT_TASK)
 
     def _flag(self, rating: Rating, earlier: Rating | None) -> None:
         """Set the place of an answer, and flag it if it is late, without a place, or excluded.

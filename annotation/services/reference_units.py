@@ -30,6 +30,10 @@ ROLES = {
     Unit.Role.QUALIFICATION: "the qualification test",
 }
 EXPLANATION = "One of the two texts was changed on purpose: {}."
+RATED = (
+    "The study is open, and annotators rate these texts of {}, so they cannot be a reference item."
+    " Choose other texts, or make items from changed copies."
+)
 # How copies are made if nobody chooses: what anyone who reads sees.
 OBVIOUS = "words/disorder/major"
 
@@ -90,7 +94,13 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
             f"An annotator has already started {ROLES[role]}, so its items cannot change. Clone"
             " the study to change them.",
         )
-    number = _next_number(study, role)
+    pairs = list(pairs)
+    if study.opened_at is not None:
+        _check_nobody_rates(study, pairs)
+    # Above all numbers in the role, of which some may have been removed.
+    keys = study.units.filter(role=role).values_list("key", flat=True)
+    numbers = (key.rpartition("-")[2] for key in keys)
+    number = max((int(n) + 1 for n in numbers if n.isascii() and n.isdecimal()), default=0)
     units = [_unit(study, role, pair, number + i) for i, pair in enumerate(pairs)]
     Unit.objects.bulk_create(units)
     if role != Unit.Role.GOLD:
@@ -98,11 +108,13 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
     return len(units)
 
 
-def _next_number(study: Study, role: Unit.Role) -> int:
-    """Return a number above all units' numbers in a role, of which some may have been removed."""
-    keys = study.units.filter(role=role).values_list("key", flat=True)
-    numbers = (key.rpartition("-")[2] for key in keys)
-    return max((int(n) + 1 for n in numbers if n.isascii() and n.isdecimal()), default=0)
+def _check_nobody_rates(study: Study, pairs: list[ReferencePair]) -> None:
+    """Raise `DomainError` if the plan of an opened study has one of the pairs as an item to rate."""
+    shown = {(pair.a.pk, pair.b.pk if pair.b else None): pair for pair in pairs}
+    main = study.units.filter(role=Unit.Role.MAIN, text_a__generation__in=[a for a, _ in shown])
+    for rated in main.values_list("text_a__generation", "text_b__generation"):
+        if rated in shown:
+            raise DomainError("item_is_rated", RATED.format(shown[rated].a.instance))
 
 
 @transaction.atomic

@@ -28,6 +28,7 @@ def guidelines(request: HttpRequest, study_id: str) -> HttpResponse:
 def guidelines_page(request: HttpRequest, participation: Participation) -> HttpResponse:
     context = {
         "study": participation.study,
+        "participation": participation,
         "guidelines": render_markdown(_current_guidelines(participation)),
         "criteria": participation.study.criteria.all(),
         "is_read": participation.guidelines_read_at is not None,

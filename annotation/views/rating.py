@@ -19,7 +19,6 @@ from annotation.selectors import (
     Worksheet,
     is_a_first,
     lost_previous_place,
-    may_stop,
     mixes_in_checks,
     nonresponses_of,
     position_among_tasks,
@@ -179,7 +178,6 @@ def _result_page(request: HttpRequest, study: Study, result: RatingResult) -> Ht
             "progress": result.progress,
             "note": result.note,
             "feedback": [feedback_on(*verdict) for verdict in result.feedback],
-            "may_stop": result.may_stop,
         }
         return render(request, "annotation/answer_saved.html", context)
     if result.next_position is not None:
@@ -244,7 +242,7 @@ def _page(
         "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),
         "feedback": [feedback_on(*verdict) for verdict in training_feedback(sheet, position)],
-        "may_stop": may_stop(sheet, position),
+        "participation": participation,
         "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
         "comment": comment,

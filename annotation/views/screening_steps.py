@@ -85,6 +85,7 @@ def _questions(
     wrong = [q for q in questions if failed and failed.answers.get(str(q.pk)) != q.answer]
     context = {
         "study": participation.study,
+        "participation": participation,
         "form": ComprehensionForm(questions),
         "refusal": refusal,
         "wrong": wrong,
@@ -103,21 +104,19 @@ def _failed_test(request: HttpRequest, participation: Participation, step: Step)
     screening = screening_of(participation.study)
     context: dict[str, Any] = {
         "study": participation.study,
+        "participation": participation,
         "attempt": attempt,
         "needed": screening.pass_mark if screening else 0,
         "left": left,
         "feedback": [],
     }
     if screening and screening.shows_answers:
-        context["feedback"] = _test_feedback(participation, step)
+        attempts = participation.assignments.filter(run__startswith=f"{step.value}:")
+        last = attempts.select_related("hit__study", "participation").order_by("-position").first()
+        context["feedback"] = (
+            [feedback_on(row, right) for row, right in judged(last)] if last else []
+        )
     return render(request, "annotation/test_failed.html", context)
-
-
-def _test_feedback(participation: Participation, step: Step) -> list[dict[str, Any]]:
-    """Return the annotator's answers in the last attempt, with the expected ones."""
-    attempts = participation.assignments.filter(run__startswith=f"{step.value}:")
-    last = attempts.select_related("hit__study", "participation").order_by("-position").first()
-    return [feedback_on(row, right) for row, right in judged(last)] if last else []
 
 
 def feedback_on(rating: Rating, is_right: bool) -> dict[str, Any]:

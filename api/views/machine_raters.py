@@ -72,7 +72,9 @@ class MachineRaters(Resource):
         kind = KINDS[checked(WhichKind, sent)["kind"]]
         serializer = NEW[kind.name]
         refuse_unknown_names(dict(sent), serializer().fields, "")
-        values = _defaults(kind.model) | checked(serializer, sent)
+        fields = [field for field in kind.model._meta.concrete_fields if field.editable]
+        known = {field.name: field.get_default() for field in fields if field.has_default()}
+        values = {"instructions": INSTRUCTIONS, **known} | checked(serializer, sent)
         settings = checked_form(kind.form(study, values))
         return _shown(
             create_machine_rater(study=study, kind=kind.name, by=self.by, **settings), 201
@@ -134,13 +136,6 @@ class MachineRaters(Resource):
         asked about the same items once more without it (`moved_without` of `asked_again`).
         """
         return now(try_injections(judge=self.judge(), by=self.by))
-
-
-def _defaults(model: type[MachineRater]) -> dict[str, Any]:
-    """Return the settings of a new machine rater that need not be sent."""
-    fields = [field for field in model._meta.concrete_fields if field.editable]
-    known = {field.name: field.get_default() for field in fields if field.has_default()}
-    return {"instructions": INSTRUCTIONS, **known}
 
 
 def _shown(machine: MachineRater, status: int = 200) -> Response:

@@ -53,7 +53,10 @@ class BaselineKind(Kind):
         self.check_start(baseline)
 
     def check_start(self, baseline: Baseline) -> None:
-        _check_server(baseline)
+        if baseline.method == Baseline.Method.REWARD:
+            server_settings(baseline.server, baseline.language_model, advice=NO_MODEL)
+        elif baseline.server or baseline.language_model:
+            raise DomainError("server_not_used", BASELINE_SERVER_NOT_USED, status=400)
         study, pairs = baseline.study, pairs_of(baseline.study)
         if study.status == Study.Status.DRAFT:
             raise DomainError("study_is_draft", BASELINE_IN_DRAFT)
@@ -85,13 +88,6 @@ class BaselineKind(Kind):
 
     def why_not(self, form: Any) -> str:
         return "" if form.fields["criterion"].choices else BASELINE_NO_PREFERENCE
-
-
-def _check_server(baseline: Baseline) -> None:
-    if baseline.method == Baseline.Method.REWARD:
-        server_settings(baseline.server, baseline.language_model, advice=NO_MODEL)
-    elif baseline.server or baseline.language_model:
-        raise DomainError("server_not_used", BASELINE_SERVER_NOT_USED, status=400)
 
 
 def _without_server(pairs: QuerySet[Unit]) -> str | None:

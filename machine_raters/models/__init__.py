@@ -1,29 +1,21 @@
 """Models of machine raters: judges, juries, baselines, and the synthetic items that judges are tested on."""
 
-from machine_raters.models.baseline import Abstention, Baseline
-from machine_raters.models.example_set import ExampleSet
-from machine_raters.models.judge import Judge, JudgeCriterion, JudgeFailure, Verdict
-from machine_raters.models.jury import Jury
-from machine_raters.models.machine_rater import MachineRater
-from machine_raters.models.synthetic import (
-    SyntheticItem,
-    SyntheticSet,
-    SyntheticText,
-    SyntheticVerdict,
+from machine_raters.models.baseline import (
+    Abstention as Abstention,
+    Baseline as Baseline,
 )
-
-__all__ = [
-    "Abstention",
-    "Baseline",
-    "ExampleSet",
-    "Judge",
-    "JudgeCriterion",
-    "JudgeFailure",
-    "Jury",
-    "MachineRater",
-    "SyntheticItem",
-    "SyntheticSet",
-    "SyntheticText",
-    "SyntheticVerdict",
-    "Verdict",
-]
+from machine_raters.models.example_set import ExampleSet as ExampleSet
+from machine_raters.models.judge import (
+    Judge as Judge,
+    JudgeCriterion as JudgeCriterion,
+    JudgeFailure as JudgeFailure,
+    Verdict as Verdict,
+)
+from machine_raters.models.jury import Jury as Jury
+from machine_raters.models.machine_rater import MachineRater as MachineRater
+from machine_raters.models.synthetic import (
+    SyntheticItem as SyntheticItem,
+    SyntheticSet as SyntheticSet,
+    SyntheticText as SyntheticText,
+    SyntheticVerdict as SyntheticVerdict,
+)

@@ -159,13 +159,14 @@ class _Work:
         self, kind: SyntheticText.Kind, passage: Passage, of: SyntheticText | None
     ) -> SampleRequest:
         examples = examples_for(self.made, passage, self.among) if of is None else []
+        digest = hashlib.sha256(f"{self.made.seed}:{kind}:{passage.instance}".encode()).digest()
         return SampleRequest(
             id=f"{kind}:{passage.instance}",
             prompt=prompt_of(
                 self.made, kind, passage, question=of.text if of else "", examples=examples
             ),
             n=1,
-            seed=_seed(self.made, kind, passage),
+            seed=int.from_bytes(digest[:4], "big") >> 1,
             temperature=self.made.temperature,
             max_tokens=self.made.max_tokens,
         )
@@ -176,8 +177,3 @@ class _Work:
             lock_in_use(self.made)
             SyntheticText.objects.bulk_create(texts, ignore_conflicts=True)
         return len(texts)
-
-
-def _seed(made: SyntheticSet, kind: SyntheticText.Kind, passage: Passage) -> int:
-    digest = hashlib.sha256(f"{made.seed}:{kind}:{passage.instance}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1

@@ -101,7 +101,9 @@ class _Checks:
         self.hits: dict[str, HIT] = {}
         self.repeats: set[tuple[str, int]] = set()
         self._load_units()
-        self.humans = self._humans()
+        here = Q(participations__study=self.study) | Q(provider=provider_of(self.study))
+        humans = Rater.objects.exclude(kind=MACHINE).filter(here, pseudonym__in=self.names)
+        self.humans = set(humans.values_list("pseudonym", flat=True))
         self.stored = self._stored()
         self.new: list[int] = []
 
@@ -124,12 +126,6 @@ class _Checks:
             for row in main.filter(unit__key__in=keys):
                 self.units[row.unit.key], self.hits[row.unit.key] = row.unit, row.hit
                 self.repeats.add((row.unit.key, row.repeat))
-
-    def _humans(self) -> set[str]:
-        """Return the names that are pseudonyms of the study's annotators."""
-        here = Q(participations__study=self.study) | Q(provider=provider_of(self.study))
-        humans = Rater.objects.exclude(kind=MACHINE).filter(here, pseudonym__in=self.names)
-        return set(humans.values_list("pseudonym", flat=True))
 
     def _stored(self) -> dict[RatingKey, tuple[str | None, str, str, dict[str, float] | None]]:
         rows = Rating.objects.filter(

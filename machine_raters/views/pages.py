@@ -49,6 +49,7 @@ from machine_raters.services.machine_raters import (
     reinstate_machine_rater,
     start_machine_rater,
 )
+from machine_raters.services.raters import raters_from_elsewhere
 from machine_raters.uploads.ratings import AddedRatings
 from machine_raters.uploads.uploading import VerdictsForm, upload_verdicts
 from studies.access import Right, researchers_only, right_for, study_for
@@ -113,6 +114,7 @@ def machine_raters_page(
     context = {"here": "judges", "study": study, "sections": sections}
     if page == "judges":
         context["verdicts_form"] = verdicts_form or VerdictsForm()
+        context["from_elsewhere"] = raters_from_elsewhere(study)
     status = 400 if refused or verdicts_form else 200
     return render(request, "machine_raters/machine_raters.html", context, status=status)
 
@@ -178,8 +180,8 @@ def _delete(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
         button="Delete",
         facts=(machine.public_id,),
     )
-    if not kind.answers(machine) and not is_confirmed(request, [question]):
-        return ask(request, [question], back=_page_of(kind, machine.study))
+    if not kind.answers(machine) and not is_confirmed(request, question):
+        return ask(request, question, back=_page_of(kind, machine.study))
     delete_machine_rater(machine=machine, by=by)
     return MACHINE_DELETED.format(name=machine)
 

@@ -21,18 +21,14 @@ def finding(frame: StudyFrame, counts: StudyCounts, now: datetime) -> str:
         StudyState.STALLED: f"Nobody can enter, and {counted(counts.remaining, 'response')} are missing",
     }
     if frame.state in DRAFTS:
-        return _draft(frame)
+        following = frame.next_step
+        next_is = f"next comes {following.step.title}" if following else "the study is a draft"
+        return f"Nothing is collected yet: {next_is}"
     if frame.state == StudyState.IMPORTED:
         return _imported(counts)
     if not counts.remaining and frame.study.status == Study.Status.OPEN:
         return "All responses are completed; close the study or raise R"
     return sentences.get(frame.state) or _open(frame.study, counts, now)
-
-
-def _draft(frame: StudyFrame) -> str:
-    following = frame.next_step
-    next_is = f"next comes {following.step.title}" if following else "the study is a draft"
-    return f"Nothing is collected yet: {next_is}"
 
 
 def _imported(counts: StudyCounts) -> str:

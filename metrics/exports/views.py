@@ -152,7 +152,7 @@ class ExportForm(forms.Form):
 @shows_study
 def data_and_report(request: HttpRequest, study: Study) -> HttpResponse:
     """Show what can be downloaded, and the study's exports."""
-    return render(request, "metrics/data_and_report.html", _page(study, ExportForm()))
+    return render(request, "metrics/data_and_report.html", _page(study))
 
 
 @shows_study
@@ -276,7 +276,11 @@ def _reports(study: Study) -> QuerySet[Job]:
     return Job.objects.filter(owner=study.pk, kind=ReportFilesJob.name).order_by("-pk")
 
 
-def _page(study: Study, form: ExportForm) -> dict[str, Any]:
+def _page(study: Study, form: ExportForm | None = None) -> dict[str, Any]:
+    """Return the page with a form that was sent, or with what the last export was asked for."""
+    listed = _exports(study)
+    jobs = [row.job for row, _ in listed["exports"] if row.job.kind == ExportJob.name]
+    form = form or ExportForm(initial=jobs[0].options if jobs else None)
     chosen = form["formats"].value() or []
     kinds = [(kind, kind.name in chosen) for kind in KINDS if kind.name not in BENCHMARKS]
     benchmarks = [(kind, kind.name in chosen) for kind in KINDS if kind.name in BENCHMARKS]
@@ -289,7 +293,7 @@ def _page(study: Study, form: ExportForm) -> dict[str, Any]:
         "benchmark_kinds": benchmarks,
         "benchmark_is_chosen": any(is_chosen for _, is_chosen in benchmarks),
         **state,
-        **_exports(study),
+        **listed,
     }
 
 

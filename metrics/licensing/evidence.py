@@ -30,13 +30,9 @@ from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
-    CriterionSection,
-    LicenceTest,
-    MachineReplacement,
-    ReplacementStratum,
-    SystemsSection,
-)
+from tiebreak.report.model.machines import LicenceTest, MachineReplacement, ReplacementStratum
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import SystemsSection
 
 SECTION = "machine_replacement"
 EPSILON: dict[str, float] = {

@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 
 from metrics.models import Licence
-from metrics.planning.forms import FocusedForm
 from studies.models import Criterion, Study
 from studies.models.bounds import MAX_COUNT
 
@@ -29,7 +28,7 @@ class WhoRatesForm(forms.Form):
         criteria.queryset = study.criteria.all()
 
 
-class LicenceForm(FocusedForm, WhoRatesForm):
+class LicenceForm(WhoRatesForm):
     """What a licence is for: a machine rater, all items or one category, and until when."""
 
     machine = forms.CharField(label="Machine rater", max_length=200)

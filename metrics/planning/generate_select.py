@@ -110,8 +110,8 @@ def _submit(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     if form.is_valid():
         with told_on(form):
             question = step.question(study, form) if step.question else None
-            if question is not None and not is_confirmed(request, [question]):
-                return ask(request, [question], back=_page_url(study), carry=_entered(form))
+            if question is not None and not is_confirmed(request, question):
+                return ask(request, question, back=_page_url(study), carry=_entered(form))
             messages.success(request, step.run(study, form, cast(User, request.user)))
             return redirect("metrics:generate-select", study.pk)
     return render(
@@ -129,8 +129,8 @@ def _entered(form: forms.BaseForm) -> list[tuple[str, str]]:
 
 def _perform(request: HttpRequest, study: Study, action: str) -> HttpResponse:
     question = _question_before_taking_all(study) if action == "take-all" else None
-    if question is not None and not is_confirmed(request, [question]):
-        return ask(request, [question], back=_page_url(study))
+    if question is not None and not is_confirmed(request, question):
+        return ask(request, question, back=_page_url(study))
     code = ""
     try:
         level, message = messages.SUCCESS, ACTIONS[action](request, study)

@@ -42,7 +42,10 @@ def separability_figure(study: Study, similarity: str, other: Study | None = Non
         return replace(empty_figure("separability", TITLE, reason), is_of_ratings=False)
     drawn = rows[:MAX_ROWS]
     chart = ridges_chart(
-        list(_ridges(drawn)), finding=TITLE, label=f"separability (δ) by {title}", reference=0
+        list(_ridges(drawn)),
+        finding=TITLE,
+        label=f"separability (δ) by {title}",
+        reference=(0, "alike"),
     )
     query = {"similarity": similarity} | ({"with": other.pk} if other else {})
     return Figure(

@@ -15,7 +15,7 @@ from tiebreak.reading.figures.figure import Figure, empty_figure
 
 READING = (
     "The area shows how many responses were complete at each time, and the line at the top how many"
-    " are planned. The bars below show how many were completed in each hour or day. A response is one annotator's ratings of one task. The forecast assumes the"
+    " are planned. The dashed line is the forecast. The bars below show how many were completed in each hour or day. A response is one annotator's ratings of one task. The forecast assumes the"
     " pace of the last hour, or of the time since the first response if that is less."
 )
 COLUMNS = ("until", "responses_completed")
@@ -35,9 +35,13 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
         return empty_figure("progress", "No response is complete yet", "")
     moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
+    expected = None
     if study.status == Study.Status.OPEN and counts.remaining:
         finding, sentence = _forecast(study, counts)
-    chart = time_chart(moments, goal=planned, finding=finding, unit="responses completed")
+        expected = _expected(study, counts, database_now())
+    chart = time_chart(
+        moments, goal=planned, finding=finding, unit="responses completed", expected=expected
+    )
     rows = tuple((when.isoformat(), n) for when, n in moments)
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
 
@@ -64,6 +68,15 @@ def rest_in_words(counts: Progress, now: datetime) -> str:
     """Return how long the missing responses take at this pace; "" if it is too early to say."""
     per_hour = pace(counts, now)
     return _in_words(timedelta(hours=counts.remaining / per_hour)) if per_hour else ""
+
+
+def _expected(study: Study, counts: Progress, now: datetime) -> tuple[datetime, str] | None:
+    """Return when all responses are complete at this pace, and in how long that is."""
+    per_hour = pace(counts, now) if has_pace(study, counts) else None
+    if not per_hour:
+        return None
+    rest = timedelta(hours=counts.remaining / per_hour)
+    return now + rest, f"in {_in_words(rest)}"
 
 
 def pace(counts: Progress, now: datetime) -> float | None:

@@ -12,7 +12,7 @@ from annotation.filters import CHANNEL, EVERYTHING, NO_FAILED_CHECK, Filter
 from recruitment.platforms import platforms
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 ALL = ("", "All")
 NAMES = {

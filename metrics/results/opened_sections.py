@@ -6,7 +6,7 @@ from metrics.results.sections import stored_section
 from studies.access import Right
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_section import figures_of_section
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import Section, on_request
 
 

@@ -24,6 +24,7 @@ from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
+from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.planning.stopping import width_figures
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
@@ -49,9 +50,9 @@ from tiebreak.reading.figures.systems.systems import (
 )
 from tiebreak.reading.figures.systems.transitivity import has_several, order_figure
 from tiebreak.reading.powered_rates import powered_rates
-from tiebreak.reading.shown import number, rater_measures
+from tiebreak.reading.shown import number, rater_measures, reason_once
 from tiebreak.reading.while_open import unreached
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 
@@ -150,8 +151,10 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
     names = [row.facts.name for row in rows]
     machines = sorted(shown.about.all_units.machines)
     rater = shown.query.get("rater", "")
+    numbers, without_interval = reason_once([number(row.agreement, low=0) for row in rows])
     return {
-        "rows": [(row.facts, number(row.agreement, low=0)) for row in rows[:MAX_RATERS]],
+        "rows": [(row.facts, n) for row, n in zip(rows, numbers, strict=True)][:MAX_RATERS],
+        "without_interval": without_interval,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],
         "rater": rater,
@@ -183,7 +186,9 @@ def _contested(shown: Shown) -> dict[str, Any]:
 
 
 def _planning(shown: Shown) -> list[Figure]:
-    """Return the widths that can be drawn; a study that reached its plan may have none."""
+    """Return what a study sees that has all planned ratings, or how narrow intervals are so far."""
+    if unreached(shown.about) is None:
+        return [smallest_difference_figure(shown.about)]
     figures = width_figures(shown.about, shown.study.target_width)
     return [figure for figure in figures if figure.chart]
 

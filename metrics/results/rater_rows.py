@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from annotation.services.screening import CheckRecord
 from tiebreak.report.criterion import Codes, Criterion
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.raters.bias import first_shown
 from tiebreak.stats import Estimate, undefined
 

@@ -77,6 +77,7 @@ def fatigue_figure(speeds: Sequence[TaskSpeed]) -> Figure:
         [0.5, speeds[-1].task + 0.5],
         finding=FATIGUE_TITLE,
         x_label="task of the annotator",
+        y_label="seconds per answer",
         y_bounds=(0, highest * 1.1),
     )
     first, last = speeds[0], speeds[-1]

@@ -14,7 +14,7 @@ from metrics.results.services import REPORT_FORM, request_once, watermark
 from studies.models import Study
 from tiebreak.report import Report
 from tiebreak.report.build import build_section
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import SECTIONS
 from tiebreak.report.serialization import from_json, to_json
 

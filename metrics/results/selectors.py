@@ -16,7 +16,7 @@ from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report import REPORT_VERSION, Report
 from tiebreak.report.analysis_plan import plan_of
-from tiebreak.report.model import Origin
+from tiebreak.report.model.report import Origin
 from tiebreak.report.registry import after_closing
 from tiebreak.report.source import Source
 

@@ -25,7 +25,7 @@ from metrics.results.stopping import with_stopping
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
 from tiebreak.report.source import Source

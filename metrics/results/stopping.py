@@ -12,7 +12,7 @@ from metrics.messages import NO_PAIRS_TO_WATCH
 from studies.design.analysis_plan import main_criteria
 from studies.models import Criterion, Study, StudyEvent
 from tiebreak.report import Report
-from tiebreak.report.model import StoppingSection
+from tiebreak.report.model.stopping import StoppingSection
 from tiebreak.report.sections.planning.stopping import pair_sequence, split_level
 
 Verb = StudyEvent.Verb

@@ -12,13 +12,9 @@ from tiebreak.digits import in_digits, money
 from tiebreak.reading.messages import NO_PLAN_KNOWN
 from tiebreak.reading.while_open import sequence_finding
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
-    CriterionSection,
-    NeededInstances,
-    PairComponents,
-    PairSequence,
-    StoppingSection,
-)
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.selection import PairComponents
+from tiebreak.report.model.stopping import NeededInstances, PairSequence, StoppingSection
 from tiebreak.stats import VarianceComponents, design_grid
 
 

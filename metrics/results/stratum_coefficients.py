@@ -17,7 +17,9 @@ from tiebreak.reading.findings import share_of, stratum_name
 from tiebreak.reading.messages import NO_UNITS
 from tiebreak.reading.shown import EQUAL, MODAL, NAMES, NOTES, Number, Row, Table, number
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, Estimates, StratumSection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import StratumSection
 
 MAX_STRATA = 100
 FIRST = "krippendorff_alpha"

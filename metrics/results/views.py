@@ -12,11 +12,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.counts import progress_of
+from annotation.services.exclusion import OUT
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
 from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
 from metrics.results.opened_sections import figure_of_section, offered_on
 from metrics.results.question_pages import (
+    MAX_RATERS,
     MOVED,
     PAGES,
     Page,
@@ -25,6 +27,7 @@ from metrics.results.question_pages import (
     page_named,
     parts_of,
 )
+from metrics.results.questions import SYSTEMS
 from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.selectors import (
     stored_report,
@@ -38,8 +41,9 @@ from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
 from tiebreak.reading.figures.of_part import of_part, with_part_column
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
+from tiebreak.reading.messages import SEQUENCE_ABOVE
 from tiebreak.reading.shown import section_of
-from tiebreak.reading.while_open import while_unreached
+from tiebreak.reading.while_open import unreached, while_unreached
 from tiebreak.report import Report
 
 STOP_POLLING = 286  # htmx stops polling at this status
@@ -190,6 +194,8 @@ def _context(
         context |= _question(shown, shown_page, right)
     parts = _parts_with_raters if shown_page.shows_raters else _parts
     if shown_page.shows_raters:  # which are kept, while this ends when the study is opened again
+        out = study.participations.filter(status__in=OUT, assignments__status="excluded")
+        context["excluded"] = out.select_related("rater").order_by("pk").distinct()[:MAX_RATERS]
         context["tables"] = [
             *filter(None, [set_aside_table(about)]),
             *nonresponse_tables(about, with_raters=True),
@@ -205,6 +211,8 @@ def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     about, is_part = shown.about, bool(shown.chosen)
     leading = leading_numbers(about, is_part=is_part)
     caveat, _, scope = scope_of(about).partition(". ")
+    if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and not stopping.reason:
+        caveat = SEQUENCE_ABOVE
     return {
         "leading": [one for one in leading if one.tab == page.slug and not one.is_drawn],
         "parts": parts_of(page.slug, about, right),

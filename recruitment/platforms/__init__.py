@@ -10,29 +10,16 @@ from functools import cache
 from importlib import import_module
 
 from recruitment.platforms.base import (
-    Ending,
-    Platform,
-    PlatformEntry,
-    PlatformReport,
-    PrivacyNotice,
-    Reentry,
-    ReturnInstructions,
-    SubmissionStatus,
+    Ending as Ending,
+    Platform as Platform,
+    PlatformEntry as PlatformEntry,
+    PlatformReport as PlatformReport,
+    PrivacyNotice as PrivacyNotice,
+    Reentry as Reentry,
+    ReturnInstructions as ReturnInstructions,
+    SubmissionStatus as SubmissionStatus,
 )
 from tiebreak.errors import DomainError
-
-__all__ = [
-    "Ending",
-    "Platform",
-    "PlatformEntry",
-    "PlatformReport",
-    "PrivacyNotice",
-    "Reentry",
-    "ReturnInstructions",
-    "SubmissionStatus",
-    "get_platform",
-    "platforms",
-]
 
 
 @cache

@@ -1,11 +1,10 @@
-"""Leaving a study, at its end or between two HITs, and the amount that is owed then."""
+"""Leaving a study, at its end or before, and the amount that is owed then."""
 
 from datetime import datetime
 
 from annotation.models import Participation
-from annotation.selectors import hits_of_visit
 from annotation.services.exclusion import stop_work
-from recruitment.messages import NOTHING_COMPLETED, ONE_PAYMENT_FOR_ALL
+from recruitment.messages import ONE_PAYMENT_FOR_ALL
 from recruitment.models import Channel
 from recruitment.platforms import Ending, ReturnInstructions, get_platform
 from tiebreak.errors import DomainError
@@ -24,12 +23,12 @@ def check_may_leave_early(participation: Participation) -> None:
     """Raise `DomainError`, with what to do instead, if the participant may not leave early."""
     if not participation.may_leave_early:
         raise DomainError("one_payment_for_all", ONE_PAYMENT_FOR_ALL)
-    if not hits_of_visit(participation):
-        raise DomainError("nothing_complete", NOTHING_COMPLETED)
 
 
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:
     """End a participation at the annotator's request. Completed HITs count, an active one is freed.
+
+    Whoever has completed none is no longer among the people whom the channel admits.
 
     A repeated call changes nothing. Raises `DomainError` as `check_may_leave_early` does.
     """

@@ -143,17 +143,13 @@ class Walk:
             return self._get(step.address)
         self.visit.answers += bool(page.texts)
         if self.bot.comments and page.texts and self.rng.random() < self.bot.comments:
-            self._comment(page)
+            form = page.comment_form
+            if form is not None:
+                form.fields["comment"] = f"{self.bot.name} on: {page.texts[0][:100]}"
+                self._read(submit_form(form, open_http=self._submit))
         step.form.fields.update(self._rated(page) if page.texts else self._guessed(page))
         button = [step.button] if step.button else []
         return self._read(submit_form(step.form, button, open_http=self._submit))
-
-    def _comment(self, page: Page) -> None:
-        """Send the form of the comment, if the page has one; the bot goes on from this page."""
-        form = page.comment_form
-        if form is not None:
-            form.fields["comment"] = f"{self.bot.name} on: {page.texts[0][:100]}"
-            self._read(submit_form(form, open_http=self._submit))
 
     def _submit(self, method: str, address: str, values: list[tuple[str, str]]) -> httpx.Response:
         if method == "GET":

@@ -173,10 +173,10 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
     participants = request.POST.get("participants", "")
     with told(request):
         question = _question(channel, action, participants)
-        if question is not None and not confirming.is_confirmed(request, [question]):
+        if question is not None and not confirming.is_confirmed(request, question):
             back = reverse("recruitment:channels", args=[study_id])
             return confirming.ask(
-                request, [question], back=back, carry=[("participants", participants)]
+                request, question, back=back, carry=[("participants", participants)]
             )
         act_on_channel(
             channel=channel,

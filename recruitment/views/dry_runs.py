@@ -34,14 +34,17 @@ MAX_SHOWN = 10
 @of_study()
 def dry_runs(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page and start a dry run; a refused form is shown again with its values."""
-    form = DryRunForm(request.POST or None, initial={"raters": suggested_raters(study)})
+    listed = _runs(study)
+    last = [job.options for job, _ in listed["runs"][:1]]
+    initial = {"raters": suggested_raters(study)} | (last[0] if last else {})
+    form = DryRunForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         options = DryRunOptions(**form.cleaned_data)
         with told_on(form):
             start_dry_run(study=study, options=options, by=cast(User, request.user))
             return redirect("recruitment:dry-runs", study.pk)
     status = 400 if form.is_bound else 200
-    context = {"study": study, "form": form, "has_design": has_design(study), **_runs(study)}
+    context = {"study": study, "form": form, "has_design": has_design(study), **listed}
     return render(request, "recruitment/dry_runs.html", context, status=status)
 
 
@@ -64,8 +67,8 @@ def stop(request: HttpRequest, study: Study, job_id: str) -> HttpResponse:
 def remove(request: HttpRequest, study: Study, job_id: str) -> HttpResponse:
     job = _job(study, job_id)
     question = _removing(job)
-    if not is_confirmed(request, [question]):
-        return ask(request, [question], back=reverse("recruitment:dry-runs", args=[study.pk]))
+    if not is_confirmed(request, question):
+        return ask(request, question, back=reverse("recruitment:dry-runs", args=[study.pk]))
     with told(request):
         remove_dry_run(job=job)
         messages.success(request, "The dry run was deleted.")

@@ -19,7 +19,7 @@ from recruitment.services.leaving import (
     leave_early,
     return_instructions,
 )
-from recruitment.terms import agreed_pay, owed, screen_out_reward
+from recruitment.terms import agreed_pay, earned, screen_out_reward
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -142,7 +142,7 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
         # Elsewhere a number of tasks would tell which items share one, and nobody is paid by it.
         "counts_tasks": is_paid_by_task or not mixes_in_checks(participation.study),
         "done": hits_of_visit(participation),
-        "owed": owed(participation),
+        "owed": earned(participation),
         "is_paid_by_task": is_paid_by_task,
     }
     return render(request, "recruitment/leave.html", context)

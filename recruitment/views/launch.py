@@ -22,6 +22,7 @@ from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LaunchCheck
 from recruitment.public_address import public_url
 from recruitment.services.channels import channel_statuses
+from recruitment.services.cloning import clone_study
 from recruitment.services.dry_runs import dry_runs_of, suggested_raters
 from recruitment.services.launch_checks import launch_checks
 from recruitment.step_pages import cost_context
@@ -34,6 +35,11 @@ from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, stu
 from studies.models import Study
 from studies.refusals import told
 from tiebreak.digits import money
+
+CLONED = (
+    "This is the clone: a separate draft with the same design, screening, reference items, selected"
+    " instances and channels. Plan its tasks and connect its platforms again."
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         current += somebody_can_enter(study)
     statuses = channel_statuses(study)
     frame = study_frame(study, request.user, place_of("launch"))
-    actions, rows = dict(offered_actions(study, current)), review(frame, current)
+    actions, rows = offered_actions(study, current), review(frame, current)
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
     opens = actions.pop("open", "") if may_open else ""
     context: dict[str, Any] = {
@@ -143,8 +149,17 @@ def act(request: HttpRequest, study: Study, action: str) -> HttpResponse:
         if "confirmed" not in request.POST:
             ACTIONS[action].prepare_question(study)
         question = ACTIONS[action].question_for(study)
-        if question is not None and not is_confirmed(request, [question]):
-            return ask(request, [question], back=back)
+        if question is not None and not is_confirmed(request, question):
+            return ask(request, question, back=back)
         sentence = ACTIONS[action].do(study, cast(User, request.user), question)
         messages.success(request, sentence)
     return redirect(back)
+
+
+@changes_study
+def clone(request: HttpRequest, study: Study) -> HttpResponse:
+    copy = clone_study(study=study)
+    messages.success(request, CLONED)
+    if copy.not_copied:
+        messages.info(request, f"Not copied: {', '.join(copy.not_copied)}.")
+    return redirect("studies:data", copy.study.pk)

@@ -64,9 +64,9 @@ def act(request: HttpRequest, study_id: str, participation_id: str, action: str)
         raise Http404("This study has no such participant or action.")
     with told(request):
         question = QUESTIONS[action](participation, request) if action in QUESTIONS else None
-        if question is not None and not is_confirmed(request, [question]):
+        if question is not None and not is_confirmed(request, question):
             typed = [(name, request.POST[name]) for name in TYPED if request.POST.get(name)]
-            return ask(request, [question], back=_back(request, participation), carry=typed)
+            return ask(request, question, back=_back(request, participation), carry=typed)
         messages.success(request, ACTIONS[action](participation, request))
     return redirect(_back(request, participation))
 
@@ -89,8 +89,8 @@ def pay_many(request: HttpRequest, study: Study) -> HttpResponse:
     with told(request):
         awaiting = awaiting_payment(study, chosen)
         question = paying_awaiting(study, awaiting)
-        if not is_confirmed(request, [question]):
-            return ask(request, [question], back=back, carry=carry)
+        if not is_confirmed(request, question):
+            return ask(request, question, back=back, carry=carry)
         total = sum((amount_for(one) for one in awaiting), Decimal(0))
         paid = pay_awaiting(study=study, chosen=chosen, total=total, by=_researcher(request))
         messages.success(request, _told(paid))

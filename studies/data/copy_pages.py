@@ -100,8 +100,9 @@ class ModelCopiesForm(forms.Form):
         help_text="Texts whose answer was refused are asked about again only with another seed.",
     )
 
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data, auto_id="model_%s")
+    def __init__(self, study: Study, data: Any = None) -> None:
+        last = last_job_of(study)
+        super().__init__(data, auto_id="model_%s", initial=last.options if last else None)
         servers = sorted(settings.TIEBREAK_MODEL_SERVERS)
         self.fields["server"].choices = [(name, name) for name in servers]  # type: ignore[attr-defined]
 
@@ -134,7 +135,7 @@ def perturbed_copies(request: HttpRequest, study_id: str) -> HttpResponse:
             )
             messages.success(request, made_in_words(made))
             return redirect("studies:perturbed-copies", study.pk)
-    return _page(request, study, form, ModelCopiesForm())
+    return _page(request, study, form, ModelCopiesForm(study))
 
 
 @require_POST
@@ -142,7 +143,7 @@ def perturbed_copies(request: HttpRequest, study_id: str) -> HttpResponse:
 def model_copies(request: HttpRequest, study_id: str) -> HttpResponse:
     """Have a language model write copies; a refused form is shown again with its values."""
     study = study_for(request.user, study_id, right_for(request))
-    form = ModelCopiesForm(request.POST)
+    form = ModelCopiesForm(study, request.POST)
     if form.is_valid():
         with told_on(form):
             start_model_copies(study=study, by=cast(User, request.user), **form.cleaned_data)

@@ -224,7 +224,9 @@ class _Work:
         """Yield requests lazily. A text that is too short for a change is refused without one."""
         options = self.job.options
         for text in missing:
-            prompt = self._prompt(text)
+            mark = self._mark(text)
+            shown = f"[text {mark}]\n{text.text}\n[end {mark}]"
+            prompt = (Message("system", instruction_of(self.name)), Message("user", shown))
             request = SampleRequest(
                 id=str(text.pk),
                 prompt=prompt,
@@ -287,11 +289,6 @@ class _Work:
     def _prompt_sha256(self, asked: _Asked) -> str:
         assert not isinstance(asked.request.prompt, str)
         return prompt_sha256(asked.request.prompt)
-
-    def _prompt(self, text: Generation) -> tuple[Message, ...]:
-        mark = self._mark(text)
-        shown = f"[text {mark}]\n{text.text}\n[end {mark}]"
-        return (Message("system", instruction_of(self.name)), Message("user", shown))
 
     def _without_marks(self, answer: str, text: Generation) -> str:
         """Return an answer without the marks around the text, which models like to repeat."""

@@ -55,9 +55,9 @@ def use_template(request: HttpRequest, study_id: str) -> HttpResponse:
     try:
         protocol = protocol_named(slug)
         question = _question(study, protocol)
-        if not is_confirmed(request, [question]):
+        if not is_confirmed(request, question):
             back = reverse("studies:use-template", args=[study.pk])
-            return ask(request, [question], back=back, carry=[("template", slug)])
+            return ask(request, question, back=back, carry=[("template", slug)])
         fill_in(study=study, protocol=protocol, by=cast(User, request.user))
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)

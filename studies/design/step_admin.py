@@ -3,20 +3,27 @@
 Permissions, validation and history come from the admin. A step shows fewer fields and rows.
 """
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from studies.access import Right, View, researchers_only, right_for, study_for
-from studies.admin import StudyAdmin
-from studies.design.steps import study_frame, url_after
+from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for
+from studies.admin import ForResearchers
+from studies.design.design_form import StudyDesignForm
+from studies.design.steps import study_frame
 from studies.models import Study
-from studies.services import is_frozen
+from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
+
+if TYPE_CHECKING:
+    StudyModelAdmin = admin.ModelAdmin[Study]
+else:
+    StudyModelAdmin = admin.ModelAdmin
 
 
 class PlainFields:
@@ -29,17 +36,17 @@ class PlainFields:
         return field
 
 
-class StepAdmin(PlainFields, StudyAdmin):
+class StepAdmin(PlainFields, ForResearchers, StudyModelAdmin):
     """A part of the study's form. A subclass names its fields, its rows and its template."""
 
     # A step is made for one request, and its study is looked up once.
     study: Study
+    form = StudyDesignForm
     slug: ClassVar[str]
     url_name: ClassVar[str]
     change_form_template = "studies/step.html"
     fieldsets: ClassVar[Any] = ()
     inlines: ClassVar[tuple[Any, ...]] = ()
-    to_change: ClassVar[Right] = Right.CHANGE
 
     def get_fieldsets(self, *_: Any) -> Any:
         return self.fieldsets
@@ -48,6 +55,21 @@ class StepAdmin(PlainFields, StudyAdmin):
         if request.method == "POST":  # it was read before its row was locked
             self.study.refresh_from_db()
         return self.study
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:  # noqa: ARG002
+        return list(FROZEN_FIELDS) if is_frozen(self.study) else []
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "dataset":
+            kwargs["queryset"] = datasets_of(request.user)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:  # noqa: ARG002
+        save_design(study=obj, by=cast(User, request.user))
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        use_dataset_systems(study=form.instance)
 
     def right_for(self, request: HttpRequest) -> Right:
         return self.to_change if right_for(request) == Right.CHANGE else Right.READ
@@ -77,10 +99,11 @@ class StepAdmin(PlainFields, StudyAdmin):
         )
 
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponseRedirect:
-        """Go to the next step that is needed, to a new row, or back to the step, with everything saved."""
+        """Go to the next step that is not done, to a new row, or back to the step, with everything saved."""
         self.message_user(request, "Saved.", messages.SUCCESS)
         if "_next" in request.POST:
-            return redirect(url_after(study_frame(obj, request.user), self.slug))
+            frame = study_frame(obj, request.user)
+            return redirect((frame.after(self.slug) or frame.steps[-1]).url)
         here = reverse(self.url_name, args=[obj.pk])
         if prefix := request.POST.get("_add", ""):
             known = {inline.model._meta.model_name for inline in self.inlines}
@@ -88,13 +111,27 @@ class StepAdmin(PlainFields, StudyAdmin):
         return redirect(here)
 
 
-class AddableRows(PlainFields):
+class StepRows(PlainFields, ForResearchers):
     """A mixin for rows of a step: without JavaScript, an empty row comes with the next page."""
 
     model: Any
 
     def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
         return int(request.GET.get("add") == self.model._meta.model_name)
+
+
+class DesignRows(StepRows):
+    """A mixin for rows of the design, which become read-only when the study is opened."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return self.has_change_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        is_open_to_change = obj is None or not is_frozen(obj)
+        return is_open_to_change and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return self.has_change_permission(request, obj)
 
 
 def step_page(admin_class: type[StepAdmin]) -> View:

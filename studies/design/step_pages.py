@@ -1,24 +1,74 @@
 """The steps *Data* and *Task* of a study, and its members."""
 
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from django.db.models import F, OuterRef
+from django import forms
+from django.contrib import admin
+from django.db.models import F, OuterRef, QuerySet
+from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
-from studies.access import Right, studies_of
-from studies.admin import CriterionInline, MembershipInline, SystemInline
+from studies.access import Right, datasets_of, studies_of
+from studies.design.order_fields import CountsFromOne
 from studies.design.scale_cards import ScaleCards
-from studies.design.step_admin import AddableRows, StepAdmin, step_page
+from studies.design.step_admin import DesignRows, StepAdmin, StepRows, step_page
 from studies.design.steps import count_of
-from studies.models import Generation, Membership, Study
+from studies.members.memberships import Members, MembershipForm
+from studies.models import Criterion, Generation, Membership, Study, StudySystem, System
+
+if TYPE_CHECKING:
+    SystemStacked = admin.StackedInline[StudySystem, Study]
+    CriterionStacked = admin.StackedInline[Criterion, Study]
+    MemberStacked = admin.StackedInline[Membership, Study]
+    SystemFormSet = BaseInlineFormSet[StudySystem, Study, forms.ModelForm[StudySystem]]
+else:
+    SystemStacked = CriterionStacked = MemberStacked = admin.StackedInline
+    SystemFormSet = BaseInlineFormSet
 
 # The pages of the preview that show what this step changes.
 LABELS = ("source_label", "left_label", "right_label")
 PREVIEW_PAGES = (("unit", "Task"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
 
 
-class SystemRows(AddableRows, SystemInline):
+class SystemsOfDataset(SystemFormSet):
+    """Refuses systems that are not in the dataset chosen in the same form."""
+
+    def clean(self) -> None:
+        super().clean()
+        remaining = [form for form in self.forms if form not in self.deleted_forms]
+        # In an opened study the rows are read-only, and their forms clean the primary key only.
+        rows = [form.instance for form in remaining if form.is_valid() and form.instance.system_id]
+        dataset = self.instance.dataset_id
+        foreign = [row.system.name for row in rows if row.system.dataset_id != dataset]
+        if foreign:
+            raise forms.ValidationError(
+                f"These systems are not in the study's dataset: {', '.join(foreign)}. Please"
+                " remove them. If you list no systems, the study uses all of its dataset.",
+                code="system_of_another_dataset",
+            )
+
+
+class SystemRows(CountsFromOne, DesignRows, SystemStacked):
+    model = StudySystem
+    formset = SystemsOfDataset
+    fields = ("position", "system")
+    verbose_name = "system"
     verbose_name_plural = "Systems, in the order of the results (the first is system A)"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
+        return super().get_queryset(request).select_related("system")
+
+    def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
+        """Offer the systems of the study's stored dataset, or none if it has no dataset."""
+        formset = super().get_formset(request, obj, **kwargs)
+        systems = System.objects.for_studies().filter(dataset__in=datasets_of(request.user))
+        field = formset.form.base_fields.get("system")
+        if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
+            field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)
+            # Read once, not once for every row; a list would count the rows before.
+            field.choices = [*iter(cast(Iterable[Any], field.choices))]
+        return formset
 
 
 class DataStep(StepAdmin):
@@ -51,9 +101,10 @@ def _scoring_study(request: HttpRequest, survey: Study) -> Study | None:
     return studies_of(request.user, Right.READ).filter(pk=survey.survey_for_id).first()
 
 
-class CriterionRows(AddableRows, CriterionInline):
+class CriterionRows(CountsFromOne, DesignRows, CriterionStacked):
+    model = Criterion
+    fields = ("name", "question", "scale", "reason", "reason_length", "position")
     verbose_name, verbose_name_plural = "question", "Questions"
-    min_num = 0
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "scale":
@@ -89,8 +140,16 @@ class TaskStep(StepAdmin):
         return {"preview_pages": PREVIEW_PAGES}
 
 
-class MemberRows(AddableRows, MembershipInline):
+class MemberRows(StepRows, MemberStacked):
+    model = Membership
+    form = MembershipForm
+    formset = Members
+    to_change = Right.OWN
+    verbose_name = "member"
     verbose_name_plural = "Members"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        return super().get_queryset(request).select_related("user")
 
 
 class MembersPage(StepAdmin):

@@ -8,7 +8,6 @@ one statement.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -246,13 +245,22 @@ class StudyFrame:
 
     @property
     def next_step(self) -> ShownStep | None:
-        """Until the study was opened: the step after this one, else the first that is open."""
+        """Until the study was opened: the step `after` this one, else the first that is open.
+
+        The last step before the launch leads there even if it is open: the launch lists what is missing.
+        """
         if self.study.opened_at is not None or self.study.dry_run_of_id is not None:
             return None
-        for shown, following in pairwise(self.steps):
-            if shown.step.slug == self.here and not shown.status.is_open:
-                return following
-        return next((shown for shown in self.steps if shown.status.is_open), None)
+        here = next((shown for shown in self.steps if shown.step.slug == self.here), None)
+        leads_on = here is not None and (here is self.steps[-2] or not here.status.is_open)
+        following = self.after(self.here) if leads_on else None
+        return following or next((shown for shown in self.steps if shown.status.is_open), None)
+
+    def after(self, slug: str) -> ShownStep | None:
+        """Return the first step after this one that is not done, also if nobody needs it."""
+        position = _STEPS[slug].position
+        later = (shown for shown in self.steps if shown.step.position > position)
+        return next((shown for shown in later if shown.status.state != StepState.DONE), None)
 
     @property
     def missing(self) -> list[ShownStep]:
@@ -321,15 +329,6 @@ def frame_of(
         if right >= page.right and not page.under
     )
     return StudyFrame(study, right, tuple(shown), tuple(links), place)
-
-
-def url_after(frame: StudyFrame, slug: str) -> str:
-    """Return the address of the next step that is needed after a step, or else of the last one."""
-    later = [shown for shown in frame.steps if shown.step.position > _STEPS[slug].position]
-    return next(
-        (shown.url for shown in later if shown.status.state != StepState.NOT_NEEDED),
-        frame.steps[-1].url,
-    )
 
 
 def _shown(step: Step, study: Study) -> ShownStep:

@@ -1,33 +1,32 @@
 """Models of the study design: datasets, studies, criteria, units, selection and separability."""
 
-from studies.models.changes import ReportChanges
-from studies.models.dataset import Dataset, Generation, Instance, RefusedCopy, System
-from studies.models.event import StudyEvent
-from studies.models.screening import ComprehensionQuestion, Screening
-from studies.models.selection import InstanceSelection, SelectedInstance
-from studies.models.separability import SeparabilityScore
-from studies.models.study import Criterion, Membership, Study, StudySystem, StudyVersion
-from studies.models.unit import Unit, UnitText, texts_of
-
-__all__ = [
-    "ComprehensionQuestion",
-    "Criterion",
-    "Dataset",
-    "Generation",
-    "Instance",
-    "InstanceSelection",
-    "Membership",
-    "RefusedCopy",
-    "ReportChanges",
-    "Screening",
-    "SelectedInstance",
-    "SeparabilityScore",
-    "Study",
-    "StudyEvent",
-    "StudySystem",
-    "StudyVersion",
-    "System",
-    "Unit",
-    "UnitText",
-    "texts_of",
-]
+from studies.models.changes import ReportChanges as ReportChanges
+from studies.models.dataset import (
+    Dataset as Dataset,
+    Generation as Generation,
+    Instance as Instance,
+    RefusedCopy as RefusedCopy,
+    System as System,
+)
+from studies.models.event import StudyEvent as StudyEvent
+from studies.models.screening import (
+    ComprehensionQuestion as ComprehensionQuestion,
+    Screening as Screening,
+)
+from studies.models.selection import (
+    InstanceSelection as InstanceSelection,
+    SelectedInstance as SelectedInstance,
+)
+from studies.models.separability import SeparabilityScore as SeparabilityScore
+from studies.models.study import (
+    Criterion as Criterion,
+    Membership as Membership,
+    Study as Study,
+    StudySystem as StudySystem,
+    StudyVersion as StudyVersion,
+)
+from studies.models.unit import (
+    Unit as Unit,
+    UnitText as UnitText,
+    texts_of as texts_of,
+)

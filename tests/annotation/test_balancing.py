@@ -3,8 +3,7 @@
 import random
 from collections import Counter, defaultdict
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.balancing import balanced_bits, dealt, spaced
 

@@ -15,8 +15,8 @@ from studies.models import Screening, Study
 from tests.annotation.annotators import annotator
 from tests.annotation.services.test_screening import study_with
 from tests.architecture.test_bounds import bounds_of
+from tests.pages import send_step
 from tests.studies.factories import make_study
-from tests.studies.test_admin import change, form_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
@@ -41,14 +41,17 @@ def researcher(client) -> User:
 
 def pages(study: Study) -> list[str]:
     return [
-        change(study),
-        *(
-            reverse(name, args=[study.pk])
-            for name in (
-                *("recruitment:ledger", "recruitment:channels", "recruitment:preview"),
-                *("metrics:dashboard", "metrics:generate-select", "metrics:report"),
-            )
-        ),
+        reverse(name, args=[study.pk])
+        for name in (
+            *(
+                "studies:task",
+                "recruitment:size",
+                "recruitment:ledger",
+                "recruitment:channels",
+                "recruitment:preview",
+            ),
+            *("metrics:dashboard", "metrics:generate-select", "metrics:report"),
+        )
     ]
 
 
@@ -68,7 +71,8 @@ def test_a_study_of_extremes_is_opened_rated_and_looked_at(client, researcher, w
     assert {page: client.get(page).status_code for page in pages(study)} == dict.fromkeys(
         pages(study), 200
     )
-    assert client.post(change(study), form_of(study)).status_code in {200, 302}
+    for name in ("studies:task", "recruitment:size"):
+        assert send_step(client, reverse(name, args=[study.pk])).status_code in {200, 302}
 
 
 def _rates(ann) -> bool:
@@ -116,7 +120,7 @@ def _only_screening(values: dict[str, object]) -> dict[str, object]:
 def test_a_number_beyond_its_ends_is_refused_on_the_page(client, researcher, field, value):
     study = make_study(instances=1, member=researcher)
     before = getattr(study, field)
-    page = client.post(change(study), form_of(study, **{field: value}))
+    page = send_step(client, reverse("recruitment:size", args=[study.pk]), **{field: value})
     assert page.status_code == 200
     assert field in page.context["adminform"].form.errors
     study.refresh_from_db()

@@ -4,8 +4,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from annotation.models import HITUnit
 from annotation.pairing import PairSchedule, blocks, unconnected_groups

@@ -7,8 +7,7 @@ streams, which pytest captures for all other tests.
 import pytest
 import schemathesis
 from django.conf import settings as django_settings
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (

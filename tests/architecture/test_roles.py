@@ -58,7 +58,6 @@ OF_NO_STUDY = (
 NEEDED: dict[str, dict[str, Right]] = {
     "get": {
         **dict.fromkeys(RESULTS, Right.SEE),
-        "admin:studies_study_do": Right.CHANGE,
         "metrics:selection-action": Right.CHANGE,
         "api:webhooks": Right.CHANGE,
         "api:webhook-list": Right.CHANGE,
@@ -228,15 +227,6 @@ def test_a_dataset_is_shown_from_analyst_on_and_changed_from_editor_on(study, ro
     assert (shown.status_code == 200) == (RIGHTS[role] >= Right.READ)
     if shown.status_code == 200:
         assert ('name="_save"' in shown.content.decode()) == (RIGHTS[role] >= Right.CHANGE)
-
-
-def test_an_action_on_a_list_leaves_studies_alone_that_one_may_not_change(study):
-    client = member(study, "analyst")
-    client.post(
-        "/admin/studies/study/", {"action": "pause_selected", "_selected_action": [study.pk]}
-    )
-    study.refresh_from_db()
-    assert study.status == "open"
 
 
 @pytest.mark.parametrize("role", RIGHTS)

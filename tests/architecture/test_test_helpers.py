@@ -16,7 +16,7 @@ PRODUCT = [
 
 
 def names_in(path: Path) -> Iterator[str]:
-    """Yield the names that a file uses, also those in `__all__` and in dotted paths, but no import."""
+    """Yield the names that a file uses or exports, also those in dotted paths, but no other import."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
@@ -26,6 +26,8 @@ def names_in(path: Path) -> Iterator[str]:
             yield node.value.rpartition(".")[2]
         elif isinstance(node, ast.FunctionDef) and node.decorator_list:
             yield node.name  # which a decorator may register
+        elif isinstance(node, ast.ImportFrom):
+            yield from (name.name for name in node.names if name.name == name.asname)
 
 
 def test_what_only_tests_use_is_in_the_tests() -> None:

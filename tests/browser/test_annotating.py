@@ -475,11 +475,11 @@ def test_the_preview_can_be_tried_and_sends_nothing(
     assert posts == []
 
 
-def test_between_two_hits_one_may_stop(chromium_page: Page, live_server):
+def test_annotators_may_stop(chromium_page: Page, live_server):
     page, study = chromium_page, make_open_study(instances=3, comparisons_per_hit=1)
     enter(page, live_server, study)
     link = page.get_by_role("link", name="Stop participating")
-    expect(link).to_be_hidden()
+    expect(link).to_be_visible()
     page.get_by_role("radio", name="No preference").check()
     page.get_by_role("link", name="Next").click()
     link.click()

@@ -67,7 +67,6 @@ def researcher_pages(study: Study) -> list[str]:
         at("studies:from-template"),
         at("studies:use-template", study.pk),
         at("admin:studies_study_add"),
-        at("admin:studies_study_change", study.pk),
         at("annotation:new-study"),
         at("annotation:data", study.pk),
         at("admin:studies_study_delete", study.pk),

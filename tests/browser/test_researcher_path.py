@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -117,20 +118,17 @@ def draw(page: Page, url: str, study: Study) -> None:
 
 def screen(page: Page, url: str, study: Study) -> None:
     """A training of one unit and a test of two, each with both criteria, from degraded copies."""
-    change = f"{url}/admin/studies/study/{study.pk}/change/"
-    page.goto(change)
-    page.get_by_role("button", name="Add another Screening").click()
+    page.goto(f"{url}/studies/{study.pk}/design/quality/")
     page.locator("#id_screening-0-training_units").fill("1")
     page.locator("#id_screening-0-qualification_units").fill("2")
     page.locator("#id_screening-0-pass_mark").fill("2")
-    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     see(success(page))
     for role, n in (("training", 1), ("qualification", 2)):
-        page.get_by_role("button", name="Add reference items…").click()
-        page.locator("select[name=role]").select_option(role)
-        page.locator("input[name=n]").fill(str(n))
-        page.get_by_role("button", name="Add items").click()
-        see(success(page, n))
+        page.locator("select[name=make-role]").select_option(role)
+        page.locator("input[name=make-n]").fill(str(n))
+        page.get_by_role("button", name="Make items").click()
+        expect(page.locator(f"[name=units][value^={role}]")).to_have_count(n)
 
 
 def dry_run(page: Page, url: str, study: Study) -> None:
@@ -211,10 +209,10 @@ def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
 
 
 def change_state(page: Page, url: str, study: Study, name: str, state: str) -> None:
-    page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
-    press(page, f"{name}…")
+    page.goto(f"{url}/studies/{study.pk}/launch/")
+    page.get_by_role("button", name=re.compile(f"^{name}.*…")).click()
     confirm(page)
-    see(page.locator(f".state [data-status={state}]"))
+    see(page.locator(f".study-header [data-status={state}]"))
 
 
 def test_from_an_upload_to_the_analysis(

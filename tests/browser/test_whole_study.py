@@ -151,8 +151,6 @@ def test_the_admin_runs_under_the_policy(chromium_page: Page, live_server: Any, 
         "studies/study/",
         "studies/dataset/",
         f"studies/dataset/{dataset.pk}/change/",
-        f"studies/study/{study.pk}/change/",
-        f"studies/study/{study.pk}/history/",
         "auth/user/",
     ):
         page.goto(f"{live_server.url}/admin/{path}")

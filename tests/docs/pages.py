@@ -10,6 +10,7 @@ PAGES = sorted(
         *ROOT.glob("*.md"),
         *(ROOT / "docs").glob("*.md"),
         *(ROOT / "docs" / "how-to").glob("*.md"),
+        *(ROOT / "docs" / "methods").glob("*.md"),
     ]
 )
 

@@ -13,7 +13,7 @@ from tests.paths import ROOT
 from tiebreak.report.registry import on_request
 
 SECURITY = text_of(ROOT / "docs" / "security.md")
-METHODS = text_of(ROOT / "docs" / "methods.md")
+METHODS = "".join(text_of(page) for page in sorted((ROOT / "docs" / "methods").glob("*.md")))
 STEPWISE = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 SERVER = ("config", "metrics", "recruitment", "machine_raters", "annotation", "studies")
 

@@ -13,8 +13,7 @@ from metrics.results.services import refresh_report, watermark
 from studies.models import Study, StudyEvent
 from tests.annotation.exports.test_study_export import rated
 from tests.architecture.test_roles import member
-from tests.pages import send
-from tests.studies.test_admin import form_of
+from tests.pages import send_step
 from tiebreak.cli import main
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import CHOSEN_AS_MAIN, MOST_ANSWERS, NOT_RATED_BY_MAIN
@@ -58,13 +57,13 @@ def test_the_number_says_how_its_machine_rater_was_chosen(study, chosen, leads, 
 
 
 def test_choosing_it_after_opening_is_logged_and_a_deviation(study):
-    client, path = member(study, "owner"), f"/admin/studies/study/{study.pk}/change/"
+    client, path = member(study, "owner"), f"/studies/{study.pk}/design/analysis-plan/"
     field = client.get(path).context["adminform"].form.fields["main_machine"]
     assert [name for name, _ in field.widget.choices] == ["", "few", "judge"]
     states = [watermark(study)]
     for name in ("few", "few", ""):
         study.refresh_from_db()
-        send(client, path, form_of(study, main_machine=name))
+        send_step(client, path, main_machine=name)
         states.append(watermark(study))
     assert states[0] == states[3] != states[1] == states[2]
     events = study.events.filter(verb=StudyEvent.Verb.MAIN_MACHINE).order_by("pk")

@@ -174,8 +174,10 @@ def addresses(study: Study, criteria: list[str]) -> list[str]:
     pages += [
         reverse("admin:studies_study_changelist"),
         reverse("admin:studies_study_changelist") + "?q=a",
-        reverse("admin:studies_study_change", args=[study.pk]),
-        reverse("admin:studies_study_history", args=[study.pk]),
+        *(
+            reverse(name, args=[study.pk])
+            for name in ("studies:task", "studies:log", "recruitment:size", "recruitment:quality")
+        ),
         reverse("admin:studies_dataset_changelist"),
         reverse("admin:studies_dataset_change", args=[study.dataset_id]),
     ]
@@ -214,7 +216,7 @@ def test_annotators_rate_criteria_of_any_name(name, other, client, owner, tmp_pa
     for criterion in (name, other):
         assert study.units.filter(ratings__criterion__name=criterion).exists()
     assert_every_page_answers(client, study)
-    client.post(reverse("admin:studies_study_clone", args=[study.pk]))
+    client.post(reverse("recruitment:clone", args=[study.pk]))
     assert Study.objects.filter(title__endswith=" (copy)").exists()
 
 

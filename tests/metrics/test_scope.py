@@ -17,7 +17,9 @@ from tiebreak.reading.messages import (
     WEIGHTED_TO_DATASET,
 )
 from tiebreak.report import Report
-from tiebreak.report.model import BY_KEY, CriterionSection, PairSelection
+from tiebreak.report.model.fields import BY_KEY
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.selection import PairSelection
 from tiebreak.report.sections.systems.prediction_powered import UNCOVERED, UNPREDICTED
 from tiebreak.stats.core.results import Estimate, NarrowerInterval, Scope
 from tiebreak.stats.design.hajek import OF_SELECTED

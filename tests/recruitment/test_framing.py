@@ -55,7 +55,7 @@ def test_a_researchers_session_does_nothing_under_a_framed_address(researcher):
     word = prefix_of(arrive(study))
     before = Study.objects.values().get(pk=study.pk)
     for path in (
-        f"/admin/studies/study/{study.pk}/do/close/",
+        f"/studies/{study.pk}/launch/close/",
         f"/admin/studies/study/{study.pk}/delete/",
         "/admin/logout/",
         f"/studies/{study.pk}/recruitment/mturk/channel/close/",
@@ -118,7 +118,7 @@ def test_no_cookie_is_read_or_written_in_a_frame(researcher):
 
 def test_pages_outside_of_a_frame_stay_protected(researcher):
     study = framed_study(member=researcher.user)
-    close = f"/admin/studies/study/{study.pk}/do/close/"
+    close = f"/studies/{study.pk}/launch/close/"
     assert researcher.post(close).status_code == 403  # no CSRF token
     for address in ("/admin/", f"/s/{study.pk}/", close):
         answer = researcher.get(address)

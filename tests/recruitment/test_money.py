@@ -14,8 +14,7 @@ from pkgutil import iter_modules
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -38,6 +37,7 @@ from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform, platforms
 from recruitment.services.channels import save_channel
 from recruitment.services.entry import Entrant, give_consent
+from recruitment.services.leaving import leave_early
 from recruitment.services.lifecycle import close_study, reopen_study
 from recruitment.services.participants import release_participant
 from recruitment.services.platform_actions import ACTIONS, write_payees
@@ -172,6 +172,7 @@ def let_platforms_pay(monkeypatch) -> None:
 
 
 ENDINGS = [
+    leave_early,
     finish_participation,
     partial(exclude_work, status="returned"),
     partial(exclude_work, status="timed_out"),
@@ -252,6 +253,16 @@ class StudyThatPays(RuleBasedStateMachine):
         with suppress(DomainError):
             take_place(participation=self.newcomer(index), now=self.now)
         self.now += timedelta(minutes=31 * is_away)
+
+    @rule(index=PEOPLE, is_stale=st.booleans())
+    def leave_a_place_that_another_takes(self, index, is_stale):
+        with suppress(DomainError):
+            leaver = self.newcomer(index)
+            assignment = take_place(participation=leaver, now=self.now)
+            leave_early(participation=leaver, now=self.now)
+            self.do(self.newcomer(index))
+            if is_stale:
+                answer_all(assignment, now=self.now)
 
     @rule(index=PEOPLE)
     def answer_from_a_stale_tab(self, index):
@@ -363,6 +374,15 @@ def test_no_verb_exceeds_the_budget(monkeypatch):
                 transaction.set_rollback(True)
     assert refusing >= {"approve", "pay", "pay_bonus", "pay_participant", "note_payment"}
     assert refusing >= {"worker: pay", "worker: pay-many", "store_payment"}
+
+
+def test_a_place_that_was_left_and_taken_is_paid_once():
+    machine = StudyThatPays()
+    machine.study = opened(most_people=1, instances=3, hits_per_annotator=1, reward=Decimal(3))
+    machine.announced = maximum(machine.study).total
+    machine.leave_a_place_that_another_takes(index=0, is_stale=True)
+    assert machine.study.participations.count() == 2
+    machine.the_ledger_stays_within_the_announced_maximum()
 
 
 def test_only_services_make_payments():

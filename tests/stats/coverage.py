@@ -1,7 +1,7 @@
 """How often 95% intervals for new raters contain the true value, and how often a winner is invented.
 
 `python -m tests.stats.coverage 1000` prints tables for 1,000 studies of each design, and 5,000 studies
-without any difference between systems; with `--write` it puts them into docs/methods.md.
+without any difference between systems; with `--write` it puts them into docs/methods/coverage.md.
 `python -m tests.stats.coverage few 2000` does the same for win rates of few instances.
 
 The studies are drawn by code of their own: a rating prefers A with a probability that depends on the
@@ -46,7 +46,7 @@ DATASET = 5  # times as many instances as are drawn
 LOWEST, HIGHEST, HIGHEST_OF_FEW, FEW = 0.925, 0.98, 0.995, 20
 MAX_FALSE, NULL_STUDIES = 0.059, 5_000
 REPLICATES = 200
-PAGE = ROOT / "docs" / "methods.md"
+PAGE = ROOT / "docs" / "methods" / "coverage.md"
 # Standard deviations on the probit scale, of instances and of raters, and what is judged of few instances.
 OF_INSTANCES, OF_RATERS, RATERS = 0.8, 0.3, 12
 LOWEST_OF_FEW, MOST_ON_BOUND = 0.92, 0.05

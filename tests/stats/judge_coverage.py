@@ -1,7 +1,7 @@
 """How often the report's intervals recover a machine rater's agreement with people and its biases.
 
 `python -m tests.stats.judge_coverage 300` prints the share of intervals that hold the true value in 300
-studies of each design; with `--write` it puts the table into docs/methods.md.
+studies of each design; with `--write` it puts the table into docs/methods/coverage.md.
 
 The studies are drawn by code of their own, and pass through the report's code as rows of a file. In a
 unit, one text is the better one and one is longer. Annotators find the better one with a probability
@@ -36,7 +36,8 @@ REPLICATES = 1_000
 # The judge's true biases are the same in all studies, so they are worth a larger population.
 FACTOR = 20
 LOWEST, HIGHEST = 0.93, 0.97
-PAGE, START, END = ROOT / "docs" / "methods.md", "<!-- judges -->", "<!-- end of judges -->"
+PAGE = ROOT / "docs" / "methods" / "coverage.md"
+START, END = "<!-- judges -->", "<!-- end of judges -->"
 COLUMNS = {
     "majority": "agreement with the majority",
     "single": "with one annotator",

@@ -14,7 +14,7 @@ from tiebreak.reading.findings import shown_ahead
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.raters.bias import bias_section
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.report.sections.systems.simultaneous import rank_sets_of, simultaneous_section

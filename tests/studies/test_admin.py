@@ -2,18 +2,20 @@ import re
 import zipfile
 
 import pytest
+from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.html import strip_tags
 
 from annotation.models import HIT, Place
 from jobs.models import Job
-from studies.admin import StudyAdmin
-from studies.models import Dataset, Membership, Screening, Study
+from studies.design.step_admin import StepAdmin
+from studies.models import Dataset, InstanceSelection, Membership, SelectedInstance, Study
 from studies.models.settings import SETTINGS
+from studies.services import DESIGN
 from tests.annotation.places import take_place
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on, numbers_in, send
+from tests.pages import levels_on, numbers_in, send_step
 from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle
 
@@ -27,61 +29,29 @@ def researcher(client) -> User:
     return user
 
 
-def change(study: Study) -> str:
-    return reverse("admin:studies_study_change", args=[study.pk])
+def step(name: str, study: Study) -> str:
+    return reverse(name, args=[study.pk])
 
 
 def do(client, study: Study, verb: str):
-    address = reverse("admin:studies_study_do", args=[study.pk, verb])
-    return post_confirmed(client, address)
-
-
-def form_of(study: Study, **values) -> dict[str, object]:
-    """Return the fields of the change form as the page would send them."""
-    return {
-        "title": study.title,
-        "dataset": study.dataset_id or "",
-        **{name: given for name in SETTINGS if (given := getattr(study, name)) is not None},
-        "criteria-TOTAL_FORMS": 0,
-        "criteria-INITIAL_FORMS": 0,
-        "study_systems-TOTAL_FORMS": 0,
-        "study_systems-INITIAL_FORMS": 0,
-        "screening-TOTAL_FORMS": 0,
-        "screening-INITIAL_FORMS": 0,
-        "comprehension-TOTAL_FORMS": 0,
-        "comprehension-INITIAL_FORMS": 0,
-        "memberships-TOTAL_FORMS": 0,
-        "memberships-INITIAL_FORMS": 0,
-        **values,
-    }
+    return post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, verb]))
 
 
 @pytest.mark.thorough
 def test_it_works(client, researcher):
     dataset = make_dataset(instances=2)
     Dataset.objects.update(created_by=researcher)
-    blank = Study(title="New", dataset=dataset, guidelines="Read both.")
-    values = form_of(
-        blank,
-        **{
-            "criteria-TOTAL_FORMS": 1,
-            "criteria-0-name": "preference",
-            "criteria-0-position": 1,
-            "criteria-0-question": "Which?",
-            "criteria-0-reason": "none",
-            "criteria-0-reason_length": 20,
-            "criteria-0-scale": "preference:tie",
-        },
-    )
-    response = client.post(reverse("admin:studies_study_add"), values)
-    assert response.status_code == 302, response.context["errors"]
+    new = {"title": "New", "dataset": dataset.pk, "unit_kind": "comparison"}
+    assert client.post(reverse("admin:studies_study_add"), new).status_code == 302
     study = Study.objects.get()
     assert study.memberships.get().user == researcher
     assert list(study.systems.values_list("name", flat=True)) == ["system-0", "system-1"]
+    sent = send_step(client, step("studies:task", study), guidelines="Read both.")
+    assert sent.status_code == 302
     assert set(levels_on(do(client, study, "plan"))) == {"success"}
     assert study.hits.count() == 2
     assert set(levels_on(do(client, study, "open"))) == {"success"}
-    page = client.get(change(study))
+    page = client.get(step("recruitment:launch", study))
     assert page.context["progress"].places == 6
     for verb, status in (("pause", "paused"), ("close", "closed")):
         assert set(levels_on(do(client, study, verb))) == {"success"}
@@ -91,33 +61,66 @@ def test_it_works(client, researcher):
 
 def test_another_researchers_study_is_not_found(client, researcher):
     study = make_study(instances=1)
-    assert (
-        client.get(change(study)).status_code == 302
-    )  # the admin redirects if there is no such object
-    for name, args in (
-        ("studies_study_do", [study.pk, "plan"]),
-        ("studies_study_clone", [study.pk]),
-    ):
-        assert client.post(reverse(f"admin:{name}", args=args)).status_code == 404
+    addresses = (
+        reverse("admin:studies_study_change", args=[study.pk]),
+        reverse("admin:studies_study_history", args=[study.pk]),
+        reverse("recruitment:launch-action", args=[study.pk, "plan"]),
+        reverse("recruitment:clone", args=[study.pk]),
+    )
+    for address in addresses:
+        assert client.post(address).status_code == 404
     assert study.title not in client.get(reverse("admin:studies_study_changelist")).content.decode()
     assert HIT.objects.count() == 0
 
 
+def test_the_form_of_all_settings_has_become_the_steps(client, researcher):
+    """Its address and the one of its history still lead to what has taken their place."""
+    study = make_study(instances=1, member=researcher)
+    for old, new in (("change", "studies:data"), ("history", "studies:log")):
+        address = reverse(f"admin:studies_study_{old}", args=[study.pk])
+        for user in (researcher, User.objects.create_superuser(f"root-{old}")):
+            client.force_login(user)
+            assert client.get(address)["Location"] == step(new, study)
+
+
+def steps() -> list[type[StepAdmin]]:
+    found, classes = [], [StepAdmin]
+    while classes:
+        below = classes.pop().__subclasses__()
+        classes += below
+        found += [one for one in below if hasattr(one, "slug")]
+    return found
+
+
+def test_a_step_or_page_has_each_setting_and_each_row_of_a_study():
+    shown = {name for one in steps() for name in flatten_fieldsets(one.fieldsets)}
+    assert shown == {"title", "dataset", *SETTINGS}
+    rows = {inline.model: inline for one in steps() for inline in one.inlines}
+    assert set(DESIGN) - rows.keys() == {InstanceSelection, SelectedInstance}  # they are drawn
+    for model, inline in rows.items():
+        names = {field.name for field in model._meta.fields if field.editable}
+        listed = (
+            inline.fields or flatten_fieldsets(inline.fieldsets or ()) or inline.form.Meta.fields
+        )
+        assert names - {"id", "study"} == set(listed), model
+
+
 def test_verbs_need_a_post(client, researcher):
     study = make_study(member=researcher)
-    assert client.get(reverse("admin:studies_study_do", args=[study.pk, "plan"])).status_code == 405
+    action = reverse("recruitment:launch-action", args=[study.pk, "plan"])
+    assert client.get(action).status_code == 405
 
 
 def test_a_refusal_is_shown(client, researcher):
-    study = make_study(instances=1, member=researcher)
-    address = reverse("admin:studies_study_do", args=[study.pk, "open"])
-    assert codes_on(client.post(address, follow=True)) == {"not_planned"}
+    study = make_study(instances=1, systems=1, member=researcher)
+    address = reverse("recruitment:launch-action", args=[study.pk, "plan"])
+    assert levels_on(client.post(address, follow=True)) == ["error"]
 
 
 def test_an_open_studys_design_cannot_be_edited(client, researcher):
     study = make_open_study(instances=2, member=researcher)
-    values = form_of(study, comparisons_per_hit=1, abandoned="units")
-    assert send(client, change(study), values).status_code == 302
+    size = step("recruitment:size", study)
+    assert send_step(client, size, comparisons_per_hit=1, abandoned="units").status_code == 302
     study.refresh_from_db()
     assert (study.comparisons_per_hit, study.abandoned) == (5, "whole_hit")
 
@@ -125,7 +128,7 @@ def test_an_open_studys_design_cannot_be_edited(client, researcher):
 def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, researcher):
     study = make_open_study(instances=2, member=researcher)
     before = take_place(participation=make_participation(study, "ann"))
-    send(client, change(study), form_of(study, guidelines="Read twice."))
+    send_step(client, step("studies:task", study), guidelines="Read twice.")
     study.refresh_from_db()
     after = take_place(participation=make_participation(study, "bob"))
     assert (before.study_version.number, after.study_version.number) == (1, 2)
@@ -134,18 +137,17 @@ def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, re
 
 def test_r_grows_with_its_places_and_never_shrinks(client, researcher):
     study = make_open_study(instances=2, ratings_per_hit=2, member=researcher)
-    send(client, change(study), form_of(study, ratings_per_hit=3))
+    size = step("recruitment:size", study)
+    send_step(client, size, ratings_per_hit=3)
     assert Place.objects.filter(study=study).count() == 6
-    study.refresh_from_db()
-    answer = send(client, change(study), form_of(study, ratings_per_hit=1))
-    form = answer.context["adminform"].form
+    form = send_step(client, size, ratings_per_hit=1).context["adminform"].form
     assert form.has_error("ratings_per_hit", code="ratings_per_hit_shrinks")
     assert Place.objects.filter(study=study).count() == 6
 
 
 def test_a_clone_is_a_draft_of_its_own(client, researcher):
     study = make_open_study(instances=1, member=researcher)
-    client.post(reverse("admin:studies_study_clone", args=[study.pk]))
+    client.post(step("recruitment:clone", study))
     clone = Study.objects.exclude(pk=study.pk).get()
     assert (clone.status, clone.hits.count(), clone.seed != study.seed) == ("draft", 0, True)
     assert clone.criteria.count() == clone.memberships.count() == 1
@@ -154,23 +156,8 @@ def test_a_clone_is_a_draft_of_its_own(client, researcher):
 
 def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
     study = make_study(member=researcher)
-    criterion = study.criteria.get()
-    values = form_of(
-        study,
-        **{
-            "criteria-TOTAL_FORMS": 1,
-            "criteria-INITIAL_FORMS": 1,
-            "criteria-0-id": criterion.pk,
-            "criteria-0-study": study.pk,
-            "criteria-0-name": "preference",
-            "criteria-0-position": 1,
-            "criteria-0-question": "Which?",
-            "criteria-0-reason": "none",
-            "criteria-0-reason_length": 20,
-            "criteria-0-scale": "stars",
-        },
-    )
-    page = send(client, change(study), values)
+    scale = {"criteria-0-scale": "stars", "criteria-0-scale_card": "other"}
+    page = send_step(client, step("studies:task", study), **scale)
     (form,) = [
         form
         for inline in page.context["inline_admin_formsets"]
@@ -189,21 +176,6 @@ def test_a_dataset_shows_its_instances_and_generations(client, researcher):
     assert "Text 2 1 4." in page.content.decode()
 
 
-def test_every_row_on_a_studys_page_is_titled_by_what_it_is(client, researcher):
-    study = make_study(instances=1, member=researcher)
-    study.criteria.update(name="fluency")
-    Screening.objects.create(study=study)
-    study.comprehension.create(text="Which comes first?", choices="a\nb")
-    html = client.get(change(study)).content.decode()
-    titles = re.findall(r'<span class="inline_label">(.*?)</span>', html, re.S)
-    rows = [" ".join(strip_tags(title).split()) for title in titles]
-    named = [row for row in rows if not row.startswith("#")]  # rows to be added have a number
-    assert named == [
-        *("fluency", "system-0", "system-1", "ruth"),
-        *(str(study.screening), "Which comes first?"),
-    ]
-
-
 def test_what_would_be_deleted_is_named(client, researcher):
     dataset = make_study(instances=1, systems=1, samples=1, member=researcher).dataset
     study = dataset.studies.get()
@@ -219,8 +191,7 @@ def test_lists_take_few_queries(client, researcher, django_assert_max_num_querie
         Membership.objects.create(study=make_open_study(instances=2), user=researcher)
     with django_assert_max_num_queries(12):
         page = client.get(reverse("admin:studies_study_changelist"))
-    places = re.findall(r'class="field-completed_places">(.*?)</td>', page.content.decode())
-    assert [re.findall(r"\d+", cell) for cell in places] == [["0", "6"]] * 6
+    assert page.context["cl"].result_count == 6
     with django_assert_max_num_queries(10):
         client.get(reverse("admin:studies_dataset_changelist"))
 
@@ -258,12 +229,13 @@ def test_an_upload_with_flaws_says_line_and_reason_and_imports_nothing(
 
 def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, researcher):
     study = make_study(instances=1, member=researcher, similarity="of-an-older-tool")
-    html = client.get(change(study)).content.decode()
+    plan = step("recruitment:analysis-plan", study)
+    html = client.get(plan).content.decode()
     assert '<option value="bertscore_length_adjusted">' in html
     assert '<option value="of-an-older-tool" selected>' in html
-    refused = send(client, change(study), form_of(study, similarity="rogue1"))
+    refused = send_step(client, plan, similarity="rogue1")
     assert refused.context["adminform"].form.has_error("similarity", code="invalid_choice")
-    assert send(client, change(study), form_of(study, similarity="bleu")).status_code == 302
+    assert send_step(client, plan, similarity="bleu").status_code == 302
     study.refresh_from_db()
     assert study.similarity == "bleu"
 
@@ -278,27 +250,8 @@ def test_a_deleted_draft_takes_its_jobs_with_it(client, researcher):
     assert list(Job.objects.all()) == [kept]
 
 
-def test_a_setting_without_a_place_on_the_page_is_shown_under_other(
-    client, researcher, monkeypatch
-):
-    study = make_study(instances=1, member=researcher)
-    assert "Other" not in [title for title, _ in fieldsets_of(client, study)]
-    without = [part for part in StudyAdmin.fieldsets if part[0] != "Payment"]
-    monkeypatch.setattr(StudyAdmin, "fieldsets", without)
-    title, options = fieldsets_of(client, study)[-1]
-    assert title == "Other"
-    assert options["fields"] == [
-        *("budget", "currency", "minutes_per_hit", "promised_hourly_rate", "reward"),
-    ]
-
-
-def fieldsets_of(client, study: Study) -> list[tuple[str | None, dict[str, object]]]:
-    return client.get(change(study)).context["adminform"].fieldsets
-
-
 def test_a_symmetric_design_needs_an_even_number_of_ratings(client, researcher):
     study = make_study(instances=2, member=researcher, ratings_per_hit=3)
-    page = reverse("admin:studies_study_change", args=[study.pk])
-    response = client.post(page, form_of(study, pairing="symmetric"))
+    response = send_step(client, step("recruitment:size", study), pairing="symmetric")
     form = response.context["adminform"].form
     assert form.has_error("ratings_per_hit", "symmetric_needs_even_ratings")

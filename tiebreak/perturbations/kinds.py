@@ -5,8 +5,15 @@ from dataclasses import dataclass
 
 from tiebreak.errors import InvalidInput
 from tiebreak.perturbations.characters import deleted_letters, typos
-from tiebreak.perturbations.edits import LETTER, Draws, Edit, edited, has_spaces, sentences
-from tiebreak.perturbations.edits import words as words_of
+from tiebreak.perturbations.edits import (
+    LETTER,
+    Draws,
+    Edit,
+    edited,
+    has_spaces,
+    sentences,
+    words as words_of,
+)
 from tiebreak.perturbations.sentences import inserted, other_ending, other_text, reordered
 from tiebreak.perturbations.words import (
     deleted_words,

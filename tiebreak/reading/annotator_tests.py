@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from tiebreak.digits import in_digits
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.reading.words import counted
-from tiebreak.report.model import AnnotatorTestSection, CriterionSection
+from tiebreak.report.model.machines import AnnotatorTestSection
+from tiebreak.report.model.report import CriterionSection
 
 DECISION = (
     "This test informs whether a machine rater may take over the work of one annotator. It leaves out"

@@ -5,7 +5,9 @@ from dataclasses import dataclass, fields
 
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.shown import Number, Row, number
-from tiebreak.report.model import ChanceCorrectedSection, CriterionSection, Estimates
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import ChanceCorrectedSection
+from tiebreak.report.model.report import CriterionSection
 
 TITLES = {one.name: one.metadata["title"] for one in fields(ChanceCorrectedSection) if one.metadata}
 FORMS = {

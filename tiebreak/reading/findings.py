@@ -38,16 +38,12 @@ from tiebreak.reading.messages import (
 )
 from tiebreak.reading.while_open import WIN_RATES, sequence_finding, unreached
 from tiebreak.reading.words import counted, counts_of
-from tiebreak.report.model import (
-    CriterionSection,
-    Estimates,
-    PairSelection,
-    RaterSets,
-    RatingSetsSection,
-    StratumSection,
-    SystemsSection,
-    WinRateStratum,
-)
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import RaterSets, RatingSetsSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.selection import PairSelection
+from tiebreak.report.model.strata import StratumSection
+from tiebreak.report.model.systems import SystemsSection, WinRateStratum
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.independence import MIN_CLUSTERS

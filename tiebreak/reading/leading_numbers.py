@@ -27,7 +27,7 @@ from tiebreak.reading.messages import (
 from tiebreak.reading.shown import Number, number
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.stats import Estimate, smallest_difference, system_difference, undefined
 
@@ -138,8 +138,9 @@ def _chosen(section: CriterionSection) -> str:
     return said if len(names) > 1 else ""
 
 
-def _smallest_difference(section: CriterionSection) -> LeadingNumber:
-    title, systems = "Smallest difference this study can see", section.systems
+def hardest_pair(section: CriterionSection) -> tuple[str, Estimate, int]:
+    """Return the pair for which the study sees the least, what it sees, and of how many pairs."""
+    systems = section.systems
     rates: Mapping[str, Estimate] = systems.pairs if systems else {}
     if systems and systems.simultaneous:
         rates = systems.simultaneous.pairs or rates
@@ -148,12 +149,19 @@ def _smallest_difference(section: CriterionSection) -> LeadingNumber:
     if not known:
         reasons = [one.reason for one in found.values() if one.reason]
         reason = section.problems.get("systems", reasons[0] if reasons else NO_COMPARISONS)
-        return LeadingNumber(title, _number(undefined(reason)), "", "planning")
+        return "", undefined(reason), 0
     pair = max(known, key=lambda name: (known[name].value, name))
+    return pair, known[pair], len(known)
+
+
+def _smallest_difference(section: CriterionSection) -> LeadingNumber:
+    title = "Smallest difference this study can see"
+    pair, least, n = hardest_pair(section)
     sentence = "difference of two win rates that four of five such studies would show"
-    if len(found) > 1:
-        sentence += f"; of {counted(len(known), 'pair')}, {pair} needs the largest"
-    return LeadingNumber(title, _number(known[pair], low=0), sentence, "planning")
+    if n > 1:
+        sentence += f"; of {counted(n, 'pair')}, {pair} needs the largest"
+    is_drawn = bool(pair) and unreached(section) is None
+    return LeadingNumber(title, _number(least, low=0), sentence, "planning", is_drawn)
 
 
 def _number(estimate: Estimate, *, low: float = -1.0) -> Number:

@@ -76,6 +76,10 @@ NO_FINDING_YET = (
     "No finding is stated: this interval is valid for one look at the planned number of responses, not"
     " for looking again and again."
 )
+SEQUENCE_ABOVE = (
+    "The line stays right however often you look; the numbers below it hold for one look, at the planned"
+    " number of responses."
+)
 NO_WINNER_YET = "No system is shown to win more often than it loses so far"
 WATCHED = (
     "Until a study ends at its planned number of responses, findings come from confidence sequences:"

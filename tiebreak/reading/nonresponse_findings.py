@@ -6,7 +6,8 @@ from tiebreak.digits import percent
 from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.reading.messages import REST_IS_LABELLED
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, NonresponsesOfRaters
+from tiebreak.report.model.nonresponse import NonresponsesOfRaters
+from tiebreak.report.model.report import CriterionSection
 
 # The shares of answers without a label from which on it is said, and is said first.
 SAID, FIRST = 1 / 5, 1 / 2

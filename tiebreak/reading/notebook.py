@@ -13,11 +13,12 @@ from pathlib import Path
 from tiebreak.reading.document.content import Block, DataTable, Paragraph
 from tiebreak.reading.document.html import as_markup
 from tiebreak.reading.document.of_report import what_was_read as what_was_used
-from tiebreak.reading.document.results import captioned_figures
+from tiebreak.reading.document.results import captioned
+from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.terminal import stated_findings, what_was_read
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 STYLE = Path(__file__).with_name("notebook.css")
 MAX_CHARACTERS = 250_000
@@ -55,7 +56,7 @@ def _numbers(about: CriterionSection) -> Iterator[Block]:
 
 def _figures(about: CriterionSection, room: int) -> str:
     """Return the figures for which there is room: the first ones, and what opens the others."""
-    figures = list(map(as_markup, captioned_figures(about)))
+    figures = list(map(as_markup, captioned(figures_of(about))))
     sizes = list(accumulate(map(len, figures)))
     fitting = [figure for figure, size in zip(figures, sizes, strict=True) if size <= room]
     shown, others = "".join(fitting[:SHOWN]), "".join(fitting[SHOWN:])

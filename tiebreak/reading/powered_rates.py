@@ -7,7 +7,8 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.findings import best_first, scope_sentence
 from tiebreak.reading.shown import Number, number
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, PoweredSystem
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import PoweredSystem
 
 ABOUT = (
     "Annotators rated some items, and machine raters others too. Each row has the win rate of one"

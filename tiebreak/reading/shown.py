@@ -1,11 +1,13 @@
 """Arranging a report for the dashboard, with headings, tables and figures."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import interval_glyph
-from tiebreak.reading.charts.svg import Svg
+from tiebreak.reading.charts.svg import Kind, Svg, kinds_of
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import (
     agreement_finding,
@@ -32,20 +34,16 @@ from tiebreak.reading.messages import (
     STRATA_BY_AGREEMENT,
 )
 from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
-from tiebreak.reading.while_open import without_finding
-from tiebreak.report.model import (
-    Bias,
-    BiasSection,
-    CriterionSection,
-    Estimates,
-    MachineAgreement,
-    RaterSets,
-    StratumSection,
-    SystemsSection,
-)
+from tiebreak.reading.while_open import unreached, without_finding
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import Bias, BiasSection, RaterSets
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import MachineAgreement, StratumSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate, RankSet, undefined
 
+BY_MACHINE = "Win rate by {machine} alone"
 WORTH = "Worth as many human ratings, with {machine}"
 NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
@@ -72,12 +70,16 @@ NAMES_WITH_MACHINE = NAMES | {"percentage_agreement": EQUAL}
 
 @dataclass(frozen=True)
 class Number:
-    """A value for display: text, interval, glyph, and the reason if something is undefined."""
+    """A value for display: text, interval, glyph, and the reason if something is undefined.
+
+    One that `leads` is the best of its row.
+    """
 
     text: str
     interval: str
     glyph: Svg
     reason: str
+    leads: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,16 +101,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Ranking:
-    """One row per system and one column per ranking method."""
+    """One row per measure and one column per system, the best first."""
 
-    columns: list[str]
+    systems: list[str]
     rows: list[Row]
     notes: list[str]
 
     @property
     def labelled(self) -> list[tuple[Row, list[tuple[str, Number]]]]:
-        """The rows, with the column of each number."""
-        return [(row, list(zip(self.columns, row.numbers, strict=True))) for row in self.rows]
+        """The rows, with the system of each number."""
+        return [(row, list(zip(self.systems, row.numbers, strict=True))) for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def section_of(name: str, section: CriterionSection) -> Section:
         else None,
         set_rows=_rows(set_estimates(sets), low=-1) if sets and sets.n else [],
         wins=win_rate_finding(section) if systems else None,
-        ranking=_ranking(systems) if systems else None,
+        ranking=_ranking(section, systems) if systems else None,
         selection=[
             without_finding(
                 section, selection_finding(name, pair), SAVING_UNKNOWN.format(pair=name)
@@ -170,13 +172,13 @@ def section_of(name: str, section: CriterionSection) -> Section:
 DRAWN_NOTES = {"selected": INSTANCES_WERE_SELECTED, "dataset": INSTANCES_ARE_WEIGHTED}
 
 
-def _ranking(systems: SystemsSection) -> Ranking | None:
-    """Return the systems, best first; a method without values becomes a note and not a column."""
+def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | None:
+    """Return the measures of the systems; one without values becomes a note and not a row."""
     rates, scores = systems.win_rate, scores_of(systems)
     if not rates:
         return None
     unweighted = UNWEIGHTED if any(map(is_drawn, rates.values())) else ()
-    columns = {
+    measures = {
         title: scored
         for title, scored in scores.items()
         if _any_known(scored) and title not in unweighted
@@ -184,36 +186,51 @@ def _ranking(systems: SystemsSection) -> Ranking | None:
     notes = [
         f"{title}: {ELO_APART if _any_known(scored) else next(iter(scored.values())).reason}"
         for title, scored in scores.items()
-        if title not in columns
+        if title not in measures
     ]
-    sets = systems.rank_sets or {}
-    rows = [
-        Row(
-            name,
-            rates[name].n,
-            "",
-            [
-                *([_ranks(sets.get(name))] if sets else []),
-                *(_score(scored[name], scored is rates) for scored in columns.values()),
-            ],
+    sets, names = systems.rank_sets or {}, best_first(systems)
+    kinds = {"Win rate": "human"} | {
+        BY_MACHINE.format(machine=name): kind
+        for name, kind in kinds_of(systems.machine_win_rates or {}).items()
+    }
+    rows = []
+    if sets:
+        ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
+        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name)) for name in names]))
+    for title, scored in measures.items():
+        estimates = [scored[name] for name in names]
+        ranks = systems.ranked_by == "win_rate" or (
+            systems.ranked_by == "bradley_terry" and "Bradley" in title
         )
-        for name in best_first(systems)
-    ]
-    ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
-    titles = [ranked_by, *columns] if sets else list(columns)
-    return Ranking(titles, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
+        best = _best(title, estimates) if ranks and unreached(section) is None else nan
+        rows.append(_measure(title, estimates, kinds.get(title, ""), best))
+    rows.append(Row("Items", 0, "", [Number(str(rates[n].n), "", Svg(), "") for n in names]))
+    return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
 
 
-def _score(estimate: Estimate, is_rate: bool) -> Number:
-    shown = number(estimate, low=0)
-    return shown if is_rate else replace(shown, glyph=Svg())
+def _best(title: str, estimates: list[Estimate]) -> float:
+    """Return the value that leads a measure; NaN where all are alike, or more is not better."""
+    values = {estimate.value for estimate in estimates if estimate.is_defined}
+    if len(values) < 2 or title.startswith("Worth"):
+        return nan
+    return min(values) if title.startswith("Rank") else max(values)
+
+
+def _measure(title: str, estimates: list[Estimate], kind: Kind, best: float) -> Row:
+    """Return a measure of all systems, with small drawings in the marks of who gave the ratings."""
+    numbers = []
+    for estimate in estimates:
+        shown = number(estimate, low=0, kind=kind or "human")
+        glyph = shown.glyph if kind else Svg()
+        numbers.append(replace(shown, glyph=glyph, leads=estimate.value == best))
+    return Row(title, 0, "", numbers)
 
 
 def _ranks(ranks: RankSet | None) -> Number:
     if ranks is None:
         return _EMPTY_CELL
     shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
-    return Number(shown, "", Svg(), "")
+    return Number(shown, "", Svg(), "", leads=ranks.worst == 1)
 
 
 def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
@@ -226,7 +243,7 @@ def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
         SEP_ELO: systems.sep_elo,
     }
     for name, rates in sorted((systems.machine_win_rates or {}).items()):
-        scores[f"Win rate by {name} alone"] = rates
+        scores[BY_MACHINE.format(machine=name)] = rates
     for name, powered in sorted((systems.prediction_powered or {}).items()):
         scores[f"Win rate, prediction-powered by {name}"] = powered
         scores[WORTH.format(machine=name)] = _worth(systems, name)
@@ -341,11 +358,20 @@ def _rows(estimates: Estimates, *, low: float = -1.0, high: float = 1.0) -> list
 _EMPTY_CELL = Number("", "", Svg(), "")
 
 
-def number(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Number:
+def reason_once(numbers: Sequence[Number]) -> tuple[list[Number], str]:
+    """Return numbers without the reason that several give for having no interval, and that reason."""
+    given = Counter(one.reason for one in numbers if one.reason and one.text != "–")
+    shared = next((reason for reason, n in given.most_common(1) if n > 1), "")
+    return [replace(one, reason="") if one.reason == shared else one for one in numbers], shared
+
+
+def number(
+    estimate: Estimate, *, low: float = -1.0, high: float = 1.0, kind: Kind = "human"
+) -> Number:
     if not estimate.is_defined:
         return Number("–", "", Svg(), f"Undefined. {estimate.reason}")
     interval = ""
     if estimate.has_interval:
         interval = f"{in_digits(estimate.low)} to {in_digits(estimate.high)}"
-    glyph = interval_glyph(estimate, low=low, high=high)
+    glyph = interval_glyph(estimate, low=low, high=high, kind=kind)
     return Number(in_digits(estimate.value), interval, glyph, estimate.reason or "")

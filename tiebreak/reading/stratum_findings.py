@@ -11,7 +11,9 @@ from math import isnan
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.findings import scope_sentence, stratum_name
-from tiebreak.report.model import BY_KEY, CriterionSection, StratumSection
+from tiebreak.report.model.fields import BY_KEY
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import StratumSection
 from tiebreak.stats import Estimate
 
 MAX_NAMED, MAX_REASONS = 5, 3

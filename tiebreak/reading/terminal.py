@@ -13,7 +13,7 @@ from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonrespon
 from tiebreak.reading.while_open import WIN_RATES
 from tiebreak.reading.words import counted, scale_in_words
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 WIDTH = 100
 INDENT = "    "

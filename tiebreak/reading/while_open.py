@@ -16,7 +16,8 @@ from tiebreak.reading.messages import (
     WITH_THESE,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, PairSequence, StoppingSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.stopping import PairSequence, StoppingSection
 
 WIN_RATES = "Win rates"
 

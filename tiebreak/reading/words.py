@@ -1,6 +1,7 @@
 """Counts and scales in words."""
 
-from tiebreak.report.model import CriterionSection, PairCounts
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import PairCounts
 from tiebreak.scales import BAD, PREFERENCES, Scale
 
 # Preference scales by the number of their answers; others are named after it.

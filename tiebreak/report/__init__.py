@@ -2,7 +2,8 @@
 
 from tiebreak.field_docs import list_fields
 from tiebreak.report.build import build_report
-from tiebreak.report.model import REPORT_VERSION, Origin, Report
+from tiebreak.report.model.fields import REPORT_VERSION
+from tiebreak.report.model.report import Origin, Report
 from tiebreak.report.source import read_source
 
 __all__ = ["REPORT_VERSION", "Origin", "Report", "build_report", "read_source"]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tiebreak.report.model import AnalysisPlan
+from tiebreak.report.model.report import AnalysisPlan
 
 COMPLETE = "complete"
 NOT_RATED = "The analysis plan names this criterion, but it has no ratings."

@@ -17,8 +17,8 @@ from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.design_weights import drawn_units
 from tiebreak.report.generators import Seeds
 from tiebreak.report.left_out import left_out
-from tiebreak.report.model import (
-    REPORT_VERSION,
+from tiebreak.report.model.fields import REPORT_VERSION
+from tiebreak.report.model.report import (
     AnalysisPlan,
     CriterionSection,
     Origin,

@@ -12,7 +12,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.optional import load
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.design_weights import DesignWeights
-from tiebreak.report.model import CriterionSection, Report
+from tiebreak.report.model.report import CriterionSection, Report
 from tiebreak.report.sections.raters.strata import strata_of
 from tiebreak.stats import agreement
 

@@ -1,7 +1,7 @@
 """What sections need: of a criterion's ratings to be computed, and of its report to be offered."""
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.outcomes import Outcomes
 
 

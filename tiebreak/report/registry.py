@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats.machines.alternative_annotators import EPSILON
 
 Question = Literal["systems", "raters", "machines", "planning"]

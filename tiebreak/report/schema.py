@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from tiebreak.field_docs import field_docs
-from tiebreak.report.model import Report
+from tiebreak.report.model.report import Report
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import NarrowerInterval, Scope

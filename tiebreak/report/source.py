@@ -20,7 +20,7 @@ from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.rows import Row
 from tiebreak.formats.spec import STUDY_FILE
 from tiebreak.report.analysis_plan import plan_of
-from tiebreak.report.model import AnalysisPlan, Origin
+from tiebreak.report.model.report import AnalysisPlan, Origin
 
 
 @dataclass(frozen=True)

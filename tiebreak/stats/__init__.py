@@ -267,6 +267,7 @@ from tiebreak.stats.machines.alternative_annotators import (
 )
 from tiebreak.stats.machines.calibration import Calibration, ReliabilityBin, calibration
 from tiebreak.stats.machines.classification import Classification
+from tiebreak.stats.machines.comparison import Comparison
 from tiebreak.stats.machines.composite import Composite, cross_validated_composite
 from tiebreak.stats.machines.debiasing import (
     PositionDebiasing,
@@ -283,7 +284,6 @@ from tiebreak.stats.machines.discernment import (
     summarise_discernment,
 )
 from tiebreak.stats.machines.human_machine import (
-    Comparison,
     HumanMachine,
     binned_js,
     classification,

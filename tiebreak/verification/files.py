@@ -12,7 +12,7 @@ from tiebreak.formats.evidence import LOG, MANIFEST, REPORT, SELECTION, chained,
 from tiebreak.formats.ratings import SUFFIXES, canonical_digest
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.report.analysis_plan import plan_of
-from tiebreak.report.model import Origin
+from tiebreak.report.model.report import Origin
 from tiebreak.report.registry import SECTIONS, on_request
 from tiebreak.verification.export import Export, NotChecked, check, needed
 from tiebreak.verification.results import Checked

@@ -8,7 +8,7 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.document.content import Block, DataTable, Paragraph
 from tiebreak.reading.words import counted
 from tiebreak.report import Report
-from tiebreak.report.model import StoppingSection
+from tiebreak.report.model.stopping import StoppingSection
 
 Verb = StudyEvent.Verb
 NO_PLAN = (

@@ -77,7 +77,11 @@ def verify_entry_token(
     the token. The caller compares the participant and the study with the returned parameters.
     """
     claims = _claims(token, keys)
-    is_for_us = _is_same_url(str(claims["aud"]), audience)
+    # The page and the fixed parameters must agree, with or without filled-in placeholders.
+    ours, theirs = urlsplit(audience), urlsplit(str(claims["aud"]))
+    fixed = [pair for pair in parse_qsl(ours.query) if not pair[1].startswith("{{%")]
+    query = parse_qsl(theirs.query)
+    is_for_us = ours[:3] == theirs[:3] and all(pair in query for pair in fixed)
     if not is_for_us or claims["sub"] != submission_id:
         raise _forged()
     _check_age(claims["iat"], claims["exp"], now)
@@ -139,14 +143,6 @@ def _key(token: str, keys: jwt.PyJWKSet) -> jwt.PyJWK:
             status=403,
         )
     return key
-
-
-def _is_same_url(claimed: str, expected: str) -> bool:
-    """Whether the page and the fixed parameters agree, with or without filled-in placeholders."""
-    ours, theirs = urlsplit(expected), urlsplit(claimed)
-    fixed = [pair for pair in parse_qsl(ours.query) if not pair[1].startswith("{{%")]
-    query = parse_qsl(theirs.query)
-    return ours[:3] == theirs[:3] and all(pair in query for pair in fixed)
 
 
 def _check_age(issued: object, expires: object, now: datetime) -> None:

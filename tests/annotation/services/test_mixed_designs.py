@@ -6,9 +6,14 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import (
+    HealthCheck,
+    Phase,
+    example,
+    given,
+    settings as hypothesis_settings,
+    strategies as st,
+)
 from hypothesis.extra.django import TestCase
 
 from annotation.hot_path_sql import complete_place

@@ -1,9 +1,7 @@
 """The forecast of a plan equals the plan that is made."""
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 from hypothesis.extra.django import TestCase
 
 from annotation.counts import study_counts

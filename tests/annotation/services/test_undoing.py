@@ -19,8 +19,7 @@ from recruitment.services.participants import exclude_participant, reinstate_par
 from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.services.test_ratings import answer
 from tests.jobs.factories import make_job
-from tests.machine_raters.baselines.test_baselines import add
-from tests.machine_raters.baselines.test_baselines import open_study as rated_study
+from tests.machine_raters.baselines.test_baselines import add, open_study as rated_study
 from tests.paths import ROOT
 from tests.stored import differences, stored_rows
 from tests.studies.factories import make_open_study, make_participation

@@ -318,3 +318,5 @@ def test_the_page_uploads_verdicts_and_names_what_is_wrong(study, ruth, client):
     assert len(stored(study)) == 1
     page = client.get(reverse("machine_raters:judges", args=[study.pk])).content.decode()
     assert address in page
+    ((_, name, *_),) = stored(study)
+    assert f"<strong>{name}</strong>: 1 rating" in page

@@ -61,7 +61,9 @@ def test_a_finished_export_shows_its_size_and_ratings(client, study):
     assert job.options == body | {"with_texts": False, "with_comments": False}
     page = client.get(at("exports-part", study.pk)).content.decode()
     assert at("download-export", study.pk, job.public_id) in page
-    assert ">21</td>" in page
+    assert f">21, {job.result['in_statistics']} of them in the results</td>" in page
+    form = client.get(at("data-and-report", study.pk)).content.decode()
+    assert re.findall(r'value="(\w+)"[^>]*(?:checked|selected)', form) == [*body["formats"], "both"]
     assert job.result["bytes"] == export_jobs.export_file(job).stat().st_size > 0
     export_jobs.export_file(job).unlink()
     page = client.get(at("exports-part", study.pk)).content.decode()

@@ -109,7 +109,6 @@ def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
 
 # Figures whose headings say only what they show.
 WITHOUT_FINDINGS = {
-    "Agreement of machine raters with annotators",
     "Bradley–Terry strengths",
     "Differences of two systems",
     "Elo ratings, plain and weighted by separability",

@@ -5,11 +5,16 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.imports.study_import import import_study
+from annotation.models import Participation
+from annotation.services.exclusion import exclude_work
 from metrics.models import ReportSnapshot
 from metrics.results.selectors import source_of, stored_report, stored_rows
 from metrics.results.services import refresh_report
+from tests.metrics.test_freshness import rated
+from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.report import build_report
+from tiebreak.report.sections.raters.raters import NO_INTERVAL
 
 pytestmark = pytest.mark.django_db
 
@@ -46,3 +51,21 @@ def test_the_page_of_raters_lists_them(client, study):
     assert set(page.context["raters"]) == {"r0", "r1"}
     report = client.get(reverse("metrics:report", args=[study.pk])).json()
     assert set(report["criteria"]["preference"]["raters"]) == {"r0", "r1"}
+
+
+def test_who_was_excluded_is_named_and_what_all_rows_lack_is_said_once(client):
+    study = make_open_study(instances=2, ratings_per_hit=3)
+    for name in ("ann", "bob", "cy"):
+        rated(study, name)
+    out = Participation.objects.select_related("rater").get(rater__external_id="cy")
+    exclude_work(participation=out, status="excluded")
+    refresh_report(study=study)
+    client.force_login(User.objects.create_superuser("ruth"))
+    page = client.get(reverse("metrics:results-tab", args=[study.pk, "by-rater"]))
+    assert out.rater.pseudonym not in page.context["raters"]
+    assert list(page.context["excluded"]) == [out]
+    html = page.content.decode()
+    assert f">{out.rater.pseudonym}</a> (excluded)" in html
+    assert html.count(NO_INTERVAL) == 1
+    used = page.context["report"].source
+    assert f"Computed from {used.n_used} of {used.n_rows} ratings" in html

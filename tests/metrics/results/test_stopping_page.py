@@ -15,6 +15,7 @@ from recruitment.services.lifecycle import close_study
 from studies.models import Membership, Study
 from tests.tiebreak.reading.test_while_open import A_WINS, B_WINS, answer, section, small_study
 from tiebreak.reading.figures.planning.stopping import width_figures
+from tiebreak.reading.messages import NO_FINDING_YET, SEQUENCE_ABOVE
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +50,16 @@ def test_the_figure_draws_the_width_against_ratings(study):
     assert ratings == list(range(1, 25))
     assert widths == sorted(widths, reverse=True)
     assert "target 0.20" in figure.chart.file()
+
+
+@pytest.mark.parametrize(
+    ("tab", "caveat"), [("systems", SEQUENCE_ABOVE), ("raters", NO_FINDING_YET)]
+)
+def test_only_where_a_sequence_is_drawn_the_line_is_said_to_stay_right(client, study, tab, caveat):
+    client.force_login(Membership.objects.get(study=study).user)
+    refresh_report(study=study)
+    page = client.get(reverse("metrics:results-tab", args=[study.pk, tab]))
+    assert page.context["caveat"] == caveat
 
 
 def test_what_is_needed_has_a_cost_from_the_reward(study):

@@ -18,7 +18,8 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.messages import NO_UNITS
 from tiebreak.reading.shown import NAMES
-from tiebreak.report.model import CriterionSection, MachineAgreement
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import MachineAgreement
 from tiebreak.stats import HumanMachine
 
 

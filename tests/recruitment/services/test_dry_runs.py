@@ -205,6 +205,8 @@ def test_the_page_starts_one_shows_it_and_leads_to_its_dashboard(client, ruth):
     assert (progress.completed, progress.places) == (9, 9)
     assert reverse("metrics:dashboard", args=[study.pk]) in client.get(dashboard).text
     assert (job.created_by, job.options["accuracy"]) == (ruth, 0.8)
+    again = client.get(page).context["form"]
+    assert (again["accuracy"].value(), again["raters"].value()) == (0.8, 20)
 
 
 def test_the_page_shows_a_refused_form_as_it_was_filled_in(client, ruth):

@@ -8,16 +8,19 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Participation, Place, Rating
+from annotation.models import Assignment, Participation, Place, Rating
 from annotation.services.exclusion import exclude_work, reinstate_work
+from annotation.services.places import lock_places
+from recruitment.admission import maximum
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
 from recruitment.services.leaving import leave_early
 from recruitment.services.lifecycle import close_study
 from recruitment.terms import owed
-from studies.models import Study
+from studies.models import ComprehensionQuestion, Study
 from tests.annotation.annotators import Annotator, annotator, form_of
+from tests.annotation.services.test_screening import answer_all, study_with
 from tests.annotation.test_gold_checks import study_with_checks
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, numbers_in, page_of, prose_of
@@ -44,7 +47,7 @@ def test_it_works(client, django_user_model):
     ada = django_user_model.objects.create_user("ada", is_staff=True)
     study = a_study(hits_per_annotator=4, member=ada)
     ann = annotator(study)
-    assert not offers_to_stop(ann)
+    assert offers_to_stop(ann)
     ann.choose()
     assert offers_to_stop(ann)
     asked = prose_of(ann.client.get(ann.at("stop")))
@@ -129,8 +132,8 @@ def test_a_visit_is_paid_for_its_own_hits():
         if visit == "one":
             ann.choose()
             ann.client.post(ann.at("stop"))
-    assert codes_on(ann.client.post(ann.at("stop"))) == {"nothing_complete"}
-    assert Participation.objects.get(submission_id="two").status == "active"
+    assert owed(Participation.objects.get(submission_id="one")) == Decimal("2.00")
+    assert not ann.client.get(ann.at("stop")).context["owed"]
     Place.objects.filter(completed_at=None).delete()
     end = ann.here()
     assert (end.context["done"], end.context["is_completed"]) == (0, False)
@@ -155,9 +158,9 @@ def test_who_fell_silent_between_two_hits_is_paid_too():
 
 def test_nothing_is_offered_in_a_closed_study():
     ann = annotator(a_study())
-    form = form_of(ann.here()).filled()
+    assert offers_to_stop(ann)
     close_study(study=ann.study)
-    assert not offers_to_stop(ann, ann.send(form, **{"HX-Request": "true"}))
+    assert not offers_to_stop(ann)
 
 
 def test_a_hit_in_work_is_kept_as_a_fragment_and_given_away():
@@ -171,24 +174,58 @@ def test_a_hit_in_work_is_kept_as_a_fragment_and_given_away():
     assert not Place.objects.filter(completed_at=None, lease_until__isnull=False).exists()
 
 
-def test_from_the_second_hit_on_stopping_is_offered_after_every_answer_alike():
-    ann = annotator(a_study(instances=2, comparisons_per_hit=2))
-    answers = [ann.send(form_of(ann.here()).filled(), **{"HX-Request": "true"}) for _ in range(3)]
-    assert [offers_to_stop(ann, answer) for answer in answers] == [False, False, True]
+def test_each_page_after_the_consent_offers_to_stop():
+    study = study_with(training=1, test=1, pass_mark=1)
+    question = ComprehensionQuestion.objects.create(
+        study=study, text="Why?", choices="a\nb", answer=1
+    )
+    ann, steps = Annotator(study), []
+    ann.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1})
+    for address, sent in (("guidelines", {}), ("questions", {f"question-{question.pk}": "1"})):
+        assert offers_to_stop(ann)
+        steps += [page_of(ann.here())]
+        ann.client.post(ann.at(address), sent)
+    for _ in range(2):
+        assert offers_to_stop(ann)
+        steps += [ann.here().context["progress"].stage]
+        answer_all(ann.participation.assignments.get(status="active"))
+    assert steps == ["guidelines", "comprehension", "training", "qualification"]
+    assert offers_to_stop(ann)
 
 
-def test_at_the_last_hit_there_is_nothing_to_stop():
-    ann = annotator(a_study(hits_per_annotator=1))
-    answered = ann.send(form_of(ann.here()).filled(), **{"HX-Request": "true"})
-    assert not offers_to_stop(ann, answered)
+@pytest.mark.parametrize("begins", [True, False])
+def test_whoever_leaves_without_a_task_gives_the_place_to_the_next_at_once(begins):
+    study = a_study(reward=Decimal("2.00"))
+    Channel.objects.create(study=study, provider="open-link", settings={"most_people": 1})
+    ann = annotator(study)
+    form = form_of(ann.here()).filled() if begins else None
+    assert codes_on(Client().get(f"/s/{study.pk}/")) == {"channel_full"}
+    assert not ann.client.get(ann.at("stop")).context["owed"]
+    ann.client.post(ann.at("stop"))
+    assert (ann.participation.status, owed(ann.participation)) == ("left", 0)
+    bob = annotator(study)
+    bob.choose()
+    if form:  # from a tab that stayed open; nobody could pay for it
+        assert codes_on(ann.send(form)) == {"left"}
+    assert (sum(row.hits for row in ledger(study).rows), maximum(study).people) == (1, 1)
 
 
-def test_without_a_complete_hit_there_is_nothing_to_be_paid_for():
-    ann = annotator(a_study())
+def test_an_answer_that_completes_the_task_meanwhile_counts_and_keeps_the_place(monkeypatch):
+    study = a_study(hits_per_annotator=4)
+    ann = annotator(study)
     ann.here()
-    for answer in (ann.client.get(ann.at("stop")), ann.client.post(ann.at("stop"))):
-        assert (answer.status_code, codes_on(answer)) == (409, {"nothing_complete"})
-    assert ann.participation.status == "active"
+    assignment = ann.participation.assignments.get()
+
+    def answered_before_the_lock(**given):
+        monkeypatch.undo()
+        answer_all(Assignment.objects.get(pk=assignment.pk))
+        return lock_places(**given)
+
+    monkeypatch.setattr("annotation.services.exclusion.lock_places", answered_before_the_lock)
+    leave_early(participation=ann.participation)
+    assert owed(ann.participation) == Decimal("0.50")
+    assert Place.objects.filter(assignment=assignment, completed_at__isnull=False).exists()
+    assert (Rating.objects.counted().count(), maximum(study).people) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,14 @@ from django.urls import reverse
 from annotation.models import Participation, Rating
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
+from recruitment.confirmations import paying_all
 from recruitment.costs import plan_counts, spending_of
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
+from recruitment.participant_confirmations import paying, paying_awaiting
 from recruitment.services.participants import (
     Chosen,
+    awaiting_payment,
     pay_awaiting,
     pay_bonus,
     pay_participant,
@@ -258,7 +261,7 @@ def pay_many(study) -> str:
 def test_the_page_pays_the_selected_after_showing_the_sum(owner_client):
     study, (ann, bob) = two_who_completed(member=owner_client.researcher)
     asked = owner_client.post(pay_many(study), {"participant": [bob.public_id]})
-    question = asked.context["questions"][0]
+    question = asked.context["question"]
     assert "2.00" in question.title
     assert question.button == "Mark 1 participant as paid"  # no platform transfers anything
     assert not Payment.objects.exists()
@@ -270,6 +273,19 @@ def test_the_page_pays_the_selected_after_showing_the_sum(owner_client):
     assert [payment.participation for payment in Payment.objects.all()] == [bob]
     assert levels_on(post_confirmed(owner_client, pay_many(study), {"list": "all"})) == ["success"]
     assert Payment.objects.get(participation=ann).amount == Decimal("2.00")
+
+
+def test_each_page_before_a_payment_names_who_is_paid_and_how_much():
+    study, people = two_who_completed()
+    channel = Channel.objects.create(study=study, provider="prolific", secret="x")
+    Submission.objects.update(channel=channel)
+    named = {
+        f"{one.rater.pseudonym}, code {one.submission.completion_code}: 2.00 GBP" for one in people
+    }
+    awaiting = awaiting_payment(study)
+    assert set(paying_awaiting(study, awaiting).listed) == named
+    assert set(paying_all(channel).listed) == named
+    assert {paying(one, None).listed for one in awaiting} == {(one,) for one in named}
 
 
 def test_who_came_to_await_payment_meanwhile_is_not_paid_unseen(owner_client):

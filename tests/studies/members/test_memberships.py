@@ -3,11 +3,11 @@
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 
 from studies.models import Dataset, Study
-from tests.pages import send
+from tests.pages import send, send_step
 from tests.studies.factories import make_dataset, make_study
-from tests.studies.test_admin import change, form_of
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +24,15 @@ def study(ruth: User) -> Study:
     return make_study(instances=1, member=ruth)
 
 
-def save(client: Client, study: Study, entered: str, **more: object):
+def members_page(study: Study) -> str:
+    return reverse("studies:members", args=[study.pk])
+
+
+def data_page(study: Study) -> str:
+    return reverse("studies:data", args=[study.pk])
+
+
+def save(client: Client, study: Study, entered: str):
     membership = study.memberships.get(user__username="ruth")
     rows = {
         "memberships-TOTAL_FORMS": 2,
@@ -38,7 +46,7 @@ def save(client: Client, study: Study, entered: str, **more: object):
         "memberships-1-user": entered,
         "memberships-1-role": "editor",
     }
-    return send(client, change(study), form_of(study, **(rows | more)))
+    return send(client, members_page(study), rows)
 
 
 def members(study: Study) -> set[str]:
@@ -58,7 +66,7 @@ def test_a_member_is_added_by_their_exact_name_or_address(client, study):
 
 def test_only_members_are_named_on_the_page(client, study):
     User.objects.create_user("secretive", email="s@example.org", is_staff=True)
-    html = client.get(change(study)).content.decode()
+    html = client.get(members_page(study)).content.decode()
     assert "secretive" not in html
     assert 'value="ruth"' in html
 
@@ -89,7 +97,7 @@ def test_a_study_offers_the_systems_of_its_own_dataset_alone(client, ruth, study
     other = make_dataset(instances=1)
     other.created_by = ruth
     other.save()
-    html = client.get(change(study)).content.decode()
+    html = client.get(data_page(study)).content.decode()
     offered = set(
         html.split('name="study_systems-__prefix__-system"')[1].split("</select>")[0].split('"')
     )
@@ -102,7 +110,7 @@ def test_a_study_without_a_dataset_offers_no_system(client, ruth):
     Dataset.objects.update(created_by=ruth)
     study.study_systems.all().delete()
     Study.objects.update(dataset=None)
-    html = client.get(change(study)).content.decode()
+    html = client.get(data_page(study)).content.decode()
     select = html.split('name="study_systems-__prefix__-system"')[1].split("</select>")[0]
     assert select.count("<option") == 1
 
@@ -121,11 +129,11 @@ def test_a_system_of_another_dataset_is_refused_when_it_is_sent_anyway(client, r
     other.created_by = ruth
     other.save()
     study.study_systems.all().delete()
-    sent = form_of(study, **system_rows(study, other.systems.first().pk))
-    assert send(client, change(study), sent).status_code == 200
+    rows = system_rows(study, other.systems.first().pk)
+    assert send_step(client, data_page(study), **rows).status_code == 200
     assert not study.study_systems.exists()
-    sent = form_of(study, **system_rows(study, study.dataset.systems.first().pk))
-    assert send(client, change(study), sent).status_code == 302
+    rows = system_rows(study, study.dataset.systems.first().pk)
+    assert send_step(client, data_page(study), **rows).status_code == 302
     assert study.study_systems.count() == 1
 
 
@@ -135,10 +143,10 @@ def test_with_another_dataset_the_old_ones_systems_are_refused(client, ruth, stu
     other.save()
     study.study_systems.all().delete()
     rows = system_rows(study, study.dataset.systems.first().pk)
-    page = send(client, change(study), form_of(study, dataset=other.pk, **rows))
+    page = send_step(client, data_page(study), dataset=other.pk, **rows)
     assert page.status_code == 200
     study.refresh_from_db()
     assert study.dataset != other
-    assert send(client, change(study), form_of(study, dataset=other.pk)).status_code == 302
+    assert send_step(client, data_page(study), dataset=other.pk).status_code == 302
     study.refresh_from_db()
     assert {system.dataset for system in study.ordered_systems()} == {other}

@@ -67,6 +67,23 @@ def test_a_rater_with_many_missing_labels_stays_a_rater(mark):
     assert (set(read.table["rater"]), read.missing + read.marked) == ({"ann1", "ann2"}, 4)
 
 
+@pytest.mark.parametrize("at", [1, 4])
+@pytest.mark.parametrize("has_items", [False, True])
+def test_a_row_that_is_there_twice_is_named_and_changes_no_layout(at, has_items):
+    columns = ["user_id", *"1234"] if has_items else ["item", "ann1", "ann2", "ann3"]
+    rows = [dict(zip(columns, ["abcdef"[k], 1, k % 2, k % 3, k], strict=False)) for k in range(6)]
+    read = read_existing([*rows[:at], rows[0], *rows[at:]])
+    once = read_existing(rows)
+    assert read.columns == once.columns
+    assert len(read.table) == len(once.table)
+    (note,) = {*read.notes} - {*once.notes}
+    assert str(at + 1) in note
+    # Nothing names the items, so equal rows may be two of them.
+    unnamed = [{name: row[name] for name in columns[1:]} for row in [*rows, rows[0]]]
+    if not has_items:
+        assert len(set(read_existing(unnamed).table["unit"])) == 7
+
+
 def test_a_row_of_totals_is_no_item():
     rows = [{"item": f"i{k}", "ann1": k, "ann2": k} for k in range(1, 6)]
     read = read_existing([*rows, {"item": "Total", "ann1": 15, "ann2": 15}])
@@ -197,7 +214,7 @@ def test_a_row_may_have_all_labels_of_a_rater():
     assert (found := labels_of(rows))["preference", "4", "u3"] == 2
     assert labels_of(rows, columns=read_existing(rows).columns) == found
     named = [dict(zip(["user_id", *"wxyz"], row.values(), strict=True)) for row in rows]
-    for unclear in (named, [*rows, rows[0]]):  # criteria or items; a rater twice
+    for unclear in (named, [*rows, rows[0] | {"1": 9}]):  # criteria or items; a rater twice
         with refused("no_unit", DomainError):
             read_existing(unclear)
 

@@ -6,8 +6,7 @@ import math
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tiebreak.formats.lines import Batch, csv_lines, json_lines
 from tiebreak.formats.rows import escape_formula

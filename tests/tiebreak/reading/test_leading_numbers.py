@@ -13,7 +13,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import ADVICE, NO_COMPARISONS, NO_MACHINES, NOT_IN_REPORT
 from tiebreak.report import build_report
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.machines.noise_ceiling import NO_PAIR as NO_PAIR_WITH_MACHINE
 from tiebreak.stats import smallest_difference
 from tiebreak.stats.raters.additive import NO_PAIR

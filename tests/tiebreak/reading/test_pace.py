@@ -1,5 +1,6 @@
 """By how much a count grew in each hour or day, which is drawn below it."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from tiebreak.reading.charts.curves import per_step, time_chart
@@ -26,3 +27,37 @@ def test_a_bar_stands_for_each_hour_in_which_the_count_grew():
     assert str(drawn).count("<rect") == 2
     within_an_hour = time_chart(moments((0, 0), (0.5, 2)), goal=9, finding="So far", unit="done")
     assert "<rect" not in str(within_an_hour)
+
+
+def drawn_with(*, hours: float) -> str:
+    done = moments((0, 0), (0.5, 2), (3, 3))
+    expected = (NOON + timedelta(hours=hours), "then")
+    return time_chart(done, goal=9, finding="", unit="done", expected=expected).page()
+
+
+def test_a_forecast_is_dashed_and_ends_at_the_goal_or_where_the_picture_ends():
+    goal = "13.04"  # percent from the top, as room is left above it
+    within, beyond = drawn_with(hours=5), drawn_with(hours=30)
+    (at_goal,) = re.findall(r'd="M60 [\d.]+L100 ([\d.]+)"[^>]*stroke-dasharray', within)
+    (cut,) = re.findall(r'd="M50 [\d.]+L100 ([\d.]+)"[^>]*stroke-dasharray', beyond)
+    assert at_goal == goal
+    assert float(cut) > float(goal)
+    assert all(words in within for words in (">9 planned<", ">then<", ">3<"))
+    nothing = time_chart(moments((0, 0), (3, 3)), goal=9, finding="", unit="done")
+    assert "stroke-dasharray" not in nothing.page()
+
+
+def test_times_are_round_and_name_their_days():
+    page = time_chart(moments((0, 0), (11, 3)), goal=9, finding="", unit="done").page()
+    assert re.findall(r">(\d\d:\d\d)<", page) == [
+        "12:00",
+        "14:00",
+        "16:00",
+        "18:00",
+        "20:00",
+        "22:00",
+    ]
+    assert "4 Mar 2026, UTC" in page
+    long = time_chart(moments((0, 0), (24 * 20, 3)), goal=9, finding="", unit="done").page()
+    assert "4 Mar 2026 to 24 Mar 2026, UTC" in long
+    assert re.findall(r">(\d+ Mar)<", long) == ["11 Mar", "18 Mar"]

@@ -4,7 +4,7 @@ from tests.metrics.studies import preferences
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.report.left_out import PREFIX
-from tiebreak.report.model import Origin
+from tiebreak.report.model.report import Origin
 
 
 def unused(**more):

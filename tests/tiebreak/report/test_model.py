@@ -13,7 +13,7 @@ from tests.tiebreak.report.small_study import REPORT, small_report, small_study
 from tiebreak.formats import RatingTable
 from tiebreak.formats.readers import convert
 from tiebreak.report import build_report
-from tiebreak.report.model import Report
+from tiebreak.report.model.report import Report
 
 PUBLISHED = {
     "pandalm": "pandalm",

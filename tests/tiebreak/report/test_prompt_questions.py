@@ -12,8 +12,7 @@ from tiebreak.cli import main
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import read_criteria
 from tiebreak.report.generators import Seeds
-from tiebreak.report.sections.machines import comparison_budget
-from tiebreak.report.sections.machines import differences as machine_differences
+from tiebreak.report.sections.machines import comparison_budget, differences as machine_differences
 from tiebreak.report.sections.systems import rank_stability
 
 SYSTEMS = ("a", "b", "c", "d")

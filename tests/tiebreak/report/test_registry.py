@@ -8,7 +8,7 @@ import pytest
 
 from tiebreak.reading.figures import of_section  # noqa: F401  declares the figures
 from tiebreak.reading.figures.figure import DRAWN
-from tiebreak.report.model import OPTIONAL_SECTIONS, CriterionSection
+from tiebreak.report.model.report import OPTIONAL_SECTIONS, CriterionSection
 from tiebreak.report.registry import SECTIONS, Analysis, Question, after_closing, on_request
 
 ALWAYS = {"strata", "perception", "perception_by_systems", "raters"}

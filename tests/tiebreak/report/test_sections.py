@@ -15,7 +15,7 @@ from tiebreak.reading.figures.systems.systems import win_rates_figure
 from tiebreak.report import build_report
 from tiebreak.report.build import build_section
 from tiebreak.report.criterion import read_criteria
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import SECTIONS, on_request
 from tiebreak.report.sections.machines.discernment import NO_ORDER
 from tiebreak.report.sections.raters.fatigue import agreement_with_others, item_numbers

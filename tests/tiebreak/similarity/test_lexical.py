@@ -3,8 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenize import tokenize
 from sacrebleu.metrics import BLEU

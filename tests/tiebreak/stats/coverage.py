@@ -14,7 +14,7 @@ import numpy as np
 
 from tiebreak.stats import Comparison, Estimate, Patterns, generator_for, win_rate
 from tiebreak.stats.core.bootstrap import estimate_each, on_columns
-from tiebreak.stats.machines.human_machine import comparison_statistics
+from tiebreak.stats.machines.comparison_statistics import comparison_statistics
 from tiebreak.stats.raters.agreement import agreement_statistics
 from tiebreak.stats.raters.rating_sets import RatingSets, summarise_rating_sets
 

@@ -4,8 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.refusals import refused
 from tests.tiebreak.stats.rounding import equal_but_for_rounding

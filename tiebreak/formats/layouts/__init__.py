@@ -1,21 +1,20 @@
 """Ratings that were collected elsewhere, in any usual layout: whose label for what is where."""
 
-from tiebreak.formats.layouts.guess import UnclearLayoutError
-from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, rater_and_criterion
-from tiebreak.formats.layouts.looking import Seen, look_at, ratings_in
-from tiebreak.formats.layouts.reading import TABLE, Choice, Existing, parse_scales, read_existing
-
-__all__ = [
-    "LABEL_OF",
-    "RATER_OF",
-    "TABLE",
-    "Choice",
-    "Existing",
-    "Seen",
-    "UnclearLayoutError",
-    "look_at",
-    "parse_scales",
-    "rater_and_criterion",
-    "ratings_in",
-    "read_existing",
-]
+from tiebreak.formats.layouts.guess import UnclearLayoutError as UnclearLayoutError
+from tiebreak.formats.layouts.layout import (
+    LABEL_OF as LABEL_OF,
+    RATER_OF as RATER_OF,
+    rater_and_criterion as rater_and_criterion,
+)
+from tiebreak.formats.layouts.looking import (
+    Seen as Seen,
+    look_at as look_at,
+    ratings_in as ratings_in,
+)
+from tiebreak.formats.layouts.reading import (
+    TABLE as TABLE,
+    Choice as Choice,
+    Existing as Existing,
+    parse_scales as parse_scales,
+    read_existing as read_existing,
+)

@@ -21,8 +21,7 @@ from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.cells import parse_json
 from tiebreak.formats.readers.answers import Answers, counted
 from tiebreak.formats.readers.converted import Converted, files_of, text_cell
-from tiebreak.formats.readers.pairs import table_rows
-from tiebreak.formats.readers.pairs import text_of as text_in
+from tiebreak.formats.readers.pairs import table_rows, text_of as text_in
 from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
 

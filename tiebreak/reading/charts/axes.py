@@ -1,6 +1,7 @@
 """The axis of all charts: from values to shares of its length, with round ticks."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 STEPS = (1, 2, 2.5, 5, 10)
@@ -11,11 +12,12 @@ MAX_TICKS = 6
 class Axis:
     """A linear axis from the values `low` to `high`, on which positions are shares of its length.
 
-    Values outside it are drawn at its ends.
+    Values outside it are drawn at its ends. An axis of counts has ticks at whole numbers only.
     """
 
     low: float
     high: float
+    is_of_counts: bool = False
 
     def at(self, value: float) -> float:
         clipped = min(max(value, self.low), self.high)
@@ -23,14 +25,19 @@ class Axis:
 
     def ticks(self) -> list[float]:
         """Return at most `MAX_TICKS` + 1 round values on the axis."""
-        step = round_step(self.high - self.low)
+        step = self._step
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         return [n * step for n in range(first, last + 1)]
 
+    @property
+    def _step(self) -> float:
+        step = round_step(self.high - self.low)
+        return math.ceil(step) if self.is_of_counts else step
+
     def tick_name(self, value: float) -> str:
         """Return a tick as text, with as many decimals as the ticks need to differ."""
-        step = round_step(self.high - self.low)
+        step = self._step
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))
         if round(step * 10**decimals, 6) % 1:
             decimals += 1
@@ -42,6 +49,12 @@ def round_step(span: float, steps: int = MAX_TICKS) -> float:
     rough = (span or 1.0) / steps
     power = 10.0 ** math.floor(math.log10(rough))
     return next(power * step for step in STEPS if power * step >= rough * (1 - 1e-9))
+
+
+def are_counts(values: Iterable[float]) -> bool:
+    """Whether these are whole numbers above 0, and not all of them 1, as shares can be."""
+    known = list(values)
+    return all(value >= 0 and value % 1 == 0 for value in known) and max(known, default=0) > 1
 
 
 def padded(values: list[float], *, include: float | None = None) -> tuple[float, float]:

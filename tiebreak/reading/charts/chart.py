@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
+from typing import Any
 
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.svg import (
@@ -17,6 +18,7 @@ from tiebreak.reading.charts.svg import (
     Fixed,
     Fluid,
     Kind,
+    Point,
     Svg,
     mark,
     paint,
@@ -35,6 +37,7 @@ TALL = {"small": 130, "field": 250}
 SIZES |= TALL
 WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
 NAMES = 0.34  # of the width at most
+END = 0.25  # of a plot, in which words begin or end at what they name
 MARGIN, Y_MARGIN = 24, 64  # beside a plot, for the numbers at its ends or at the left of its rows
 
 
@@ -207,6 +210,12 @@ def y_grid(canvas: Canvas, axis: Axis) -> Iterator[str]:
     for tick in axis.ticks():
         at = (0, 1 - axis.at(tick))
         yield canvas.text(at, axis.tick_name(tick), "y-tick", dx=-8, dy=5)
+
+
+def words_at(canvas: Canvas, at: Point, words: str, **attributes: Any) -> str:
+    """Write words at a position, beside it where they would leave the plot."""
+    css = "start" if at[0] < END else "y-tick" if at[0] > 1 - END else "tick"
+    return canvas.text(at, words, css, **attributes)
 
 
 def x_axis(axis: Axis, label: str) -> tuple[Strip, Strip]:

@@ -9,14 +9,28 @@ from itertools import pairwise
 from math import ceil
 
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.axes import MAX_TICKS, Axis, are_counts, padded
+from tiebreak.reading.charts.chart import (
+    END,
+    NOTHING,
+    Chart,
+    Strip,
+    words_at,
+    x_axis,
+    x_grid,
+    y_grid,
+)
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Kind, tag
 from tiebreak.stats import Estimate
 
 OFFSET = 9
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MOST_BY_HOUR = timedelta(days=4)
+TIME_STEPS = [
+    *(timedelta(minutes=n) for n in (1, 2, 5, 10, 20, 30)),
+    *(timedelta(hours=n) for n in (1, 2, 3, 6, 12)),
+    *(timedelta(days=n) for n in (1, 2, 7, 14, 28)),
+]
 
 
 @dataclass(frozen=True)
@@ -39,36 +53,40 @@ def range_chart(
     *,
     finding: str,
     x_label: str,
+    y_label: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
-    with_diagonal: bool = False,
+    diagonal: str = "",
 ) -> Chart:
     """Draw each series' estimates at their values of x, side by side.
 
-    With more than two ``edges``, the ranges between them are marked. Where series are too many to
+    With more than two ``edges``, the ranges between them are marked. ``diagonal`` names what the line
+    from corner to corner stands for. Where series are too many to
     differ in their marks, each machine is drawn apart, with people.
     """
     drawn = [one for one in series if one.drawn]
     if not drawn:
         return NOTHING
-    x, y = Axis(edges[0], edges[-1]), Axis(*y_bounds)
+    is_of_counts = are_counts(x for one in drawn for x, _ in one.drawn)
+    x, y = Axis(edges[0], edges[-1], is_of_counts), Axis(*y_bounds)
     people = [one for one in drawn if one.kind.startswith("human")]
     groups, size = [drawn], "field"
     if len(drawn) > MAX_MARKS:
         groups, size = [[*people, one] for one in drawn if one not in people], "small"
-    strips: list[Strip] = []
+    strips = [Strip(words=y_label, css="start")]
     for group in groups:
         if len(groups) > 1:
             strips.append(Strip(group[-1].name, css="group"))
-        plot = partial(_ranges, group, x, y, edges=edges[1:-1], with_diagonal=with_diagonal)
+        plot = partial(_ranges, group, x, y, edges=edges[1:-1], diagonal=diagonal)
         strips.append(Strip(draw=plot, size=size))
     words = "; ".join(f"{one.name} at {_in_words(one)}" for one in drawn)
-    legend = [(one.kind, one.name) for one in (people if len(groups) > 1 else drawn)]
+    named = people if len(groups) > 1 else drawn if len(drawn) > 1 else []
+    legend = (*((one.kind, one.name) for one in named), *_key_of(diagonal))
     strips += x_axis(x, x_label)
     return Chart(
         finding,
         words,
         tuple(strips),
-        tuple(legend) if len(drawn) > 1 else (),
+        legend,
         has_y_axis=True,
     )
 
@@ -87,12 +105,12 @@ def _ranges(
     canvas: Canvas,
     *,
     edges: Sequence[float],
-    with_diagonal: bool,
+    diagonal: str,
 ) -> Iterator[str]:
     yield from y_grid(canvas, y)
     yield canvas.path([((x.at(edge), 0), (x.at(edge), 1)) for edge in edges], "grid")
-    if with_diagonal:
-        yield diagonal(canvas)
+    if diagonal:
+        yield _diagonal(canvas)
     for position, one in enumerate(series):
         shift = (position - (len(series) - 1) / 2) * OFFSET
         points = "".join(_points(one, x, y, canvas))
@@ -109,7 +127,11 @@ def _points(series: Series, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
         yield canvas.mark((at, 1 - y.at(estimate.value)), series.kind, title)
 
 
-def diagonal(canvas: Canvas) -> str:
+def _key_of(diagonal: str) -> list[tuple[Kind, str]]:
+    return [("reference", diagonal)] if diagonal else []
+
+
+def _diagonal(canvas: Canvas) -> str:
     return canvas.line((0, 1), (1, 0), "reference")
 
 
@@ -120,20 +142,20 @@ def scatter_chart(
     x_label: str,
     y_label: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
-    with_diagonal: bool = False,
+    diagonal: str = "",
     words: str = "",
 ) -> Chart:
-    """Draw a mark per point (x, y, kind, name); with a diagonal, both axes have the same bounds."""
+    """Draw a mark per point (x, y, kind, name); with a named diagonal, both axes have the same bounds."""
     if not points:
         return NOTHING
-    x_bounds = y_bounds if with_diagonal else (0.0, padded([x for x, *_ in points], include=0.0)[1])
+    x_bounds = y_bounds if diagonal else (0.0, padded([x for x, *_ in points], include=0.0)[1])
     x, y = Axis(*x_bounds), Axis(*y_bounds)
 
     def draw(canvas: Canvas) -> Iterator[str]:
         yield x_grid(canvas, x)
         yield from y_grid(canvas, y)
-        if with_diagonal:
-            yield diagonal(canvas)
+        if diagonal:
+            yield _diagonal(canvas)
         for a, b, kind, name in points:
             yield canvas.mark((x.at(a), 1 - y.at(b)), kind, name)
 
@@ -143,6 +165,7 @@ def scatter_chart(
         words=words or f"{len(points)} points",
         y_label=y_label,
         below=x_axis(x, x_label),
+        legend=tuple(_key_of(diagonal)),
     )
 
 
@@ -157,18 +180,30 @@ def field_chart(
 ) -> Chart:
     """Return a chart of one plot, with the title of its vertical axis above it."""
     strips = (Strip(words=y_label, css="start"), Strip(draw=draw, size="field"), *below)
-    return Chart(finding, words, strips, legend if len(legend) > 1 else (), has_y_axis=True)
+    return Chart(finding, words, strips, legend, has_y_axis=True)
 
 
 def time_chart(
-    moments: Sequence[tuple[datetime, int]], *, goal: int, finding: str, unit: str
+    moments: Sequence[tuple[datetime, int]],
+    *,
+    goal: int,
+    finding: str,
+    unit: str,
+    expected: tuple[datetime, str] | None = None,
 ) -> Chart:
-    """Draw a count that grows with time with the line that it should reach, and its pace below."""
+    """Draw a count that grows with time with the line that it should reach, and its pace below.
+
+    ``expected`` is when it would reach it at this pace, and what to call that. The axis reaches
+    there, or as far again as the past.
+    """
     if not moments:
         return NOTHING
-    first, last = moments[0][0], moments[-1][0]
-    x = Axis(0, max((last - first).total_seconds(), 1.0))
-    y = Axis(0, max(goal, moments[-1][1], 1))
+    (first, _), (last, reached) = moments[0], moments[-1]
+    end = min(expected[0], last + (last - first)) if expected else last
+    x = Axis(0, max((end - first).total_seconds(), 1.0))
+    y = Axis(
+        0, max(goal, reached, 1) * 1.15, is_of_counts=True
+    )  # leaves room for what stands above the lines
     points = [(x.at((when - first).total_seconds()), 1 - y.at(n)) for when, n in moments]
 
     def draw(canvas: Canvas) -> Iterator[str]:
@@ -176,14 +211,39 @@ def time_chart(
         yield canvas.path([[(0, 1), *points, (points[-1][0], 1)]], "human", fill_opacity=0.25)
         yield canvas.path([points], "human-line", stroke_width=2)
         yield canvas.line((0, 1 - y.at(goal)), (1, 1 - y.at(goal)), "reference")
+        yield canvas.text((0, 1 - y.at(goal)), f"{goal} planned", "start", dy=16)
+        if expected and expected[0] > last:
+            share = (end - last) / (expected[0] - last)
+            there = (1.0, 1 - y.at(reached + share * (goal - reached)))
+            dashes = {"stroke_width": 2, "stroke_dasharray": "4 4"}
+            yield canvas.path([(points[-1], there)], "human-line", **dashes)
+            yield canvas.text((1, 1 - y.at(goal)), expected[1], "y-tick", dy=-5)
+        yield canvas.mark(points[-1], "human", words)
+        yield words_at(canvas, points[-1], str(reached), dx=-9 * (points[-1][0] > 1 - END), dy=-9)
 
-    def ends(canvas: Canvas) -> Iterator[str]:
-        yield canvas.text((0, 0.5), f"{first:%-d %b %H:%M}", "start", dy=5)
-        yield canvas.text((1, 0.5), f"{last:%-d %b %H:%M} UTC", "y-tick", dy=5)
-
-    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {moments[-1][1]} of {goal}"
-    below = (*_pace(moments, x, unit), Strip(draw=ends, size="ticks"))
+    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached} of {goal}"
+    below = (*_pace(moments, x, unit), *_time_axis(first, end))
     return field_chart(draw, finding=finding, words=words, y_label=unit, below=below)
+
+
+def _time_axis(first: datetime, last: datetime) -> tuple[Strip, Strip]:
+    """Return round times below a plot, of which a narrow page shows every other one, and the days."""
+    span = max(last - first, timedelta(seconds=1))
+    step = next((s for s in TIME_STEPS if span / s <= MAX_TICKS), span / MAX_TICKS)
+    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    times = [
+        midnight + k * step
+        for k in range(ceil((first - midnight) / step), (last - midnight) // step + 1)
+    ]
+
+    def draw(canvas: Canvas) -> Iterator[str]:
+        for n, time in enumerate(times):
+            name = f"{time:%-d %b}" if step >= DAY else f"{time:%H:%M}"
+            hidden = {"data_n": 1} if n % 2 else {}
+            yield canvas.text(((time - first) / span, 0.5), name, "tick", dy=5, **hidden)
+
+    days = dict.fromkeys((f"{first:%-d %b %Y}", f"{last:%-d %b %Y}"))
+    return Strip(draw=draw, size="ticks"), Strip(words=f"{' to '.join(days)}, UTC", css="axis")
 
 
 def per_step(moments: Sequence[tuple[datetime, int]]) -> tuple[timedelta, dict[int, int]]:

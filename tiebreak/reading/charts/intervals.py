@@ -1,14 +1,25 @@
 """Values with their intervals: a small glyph for a table's cell, and charts with a row per name."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, words_at, x_axis, x_grid
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, Kind, Svg, svg
 from tiebreak.stats import Estimate
+
+# A value to compare with, and its name in the picture.
+Reference = tuple[float, str]
+NO_PREFERENCE: Reference = (0.5, "no preference")
+CHANCE: Reference = (0.0, "chance")
+NO_DIFFERENCE: Reference = (0.0, "no difference")
+NO_RELATION: Reference = (0.0, "no relation")
+AVERAGE: Reference = (0.0, "average system")
+NOTICED: Reference = (1.0, "p = 0.05")
+Ground = Callable[[Canvas], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -23,10 +34,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """A name with its estimates below each other; without estimates it is a heading."""
+    """A name with its estimates below each other, on a band; without estimates it is a heading."""
 
     name: str
     marks: tuple[Mark, ...] = ()
+    band: Estimate | None = None
 
     @property
     def drawn(self) -> list[Mark]:
@@ -51,27 +63,27 @@ def interval_chart(
     *,
     finding: str,
     label: str,
-    reference: float | None = None,
+    references: Sequence[Reference] = (),
     bounds: tuple[float, float] | None = None,
 ) -> Chart:
     """Draw a row per name with its values and intervals, or return nothing if none is defined.
 
-    ``reference`` is the value to compare with, drawn as a line. ``bounds`` limit the axis.
+    ``references`` are values to compare with, drawn as lines. ``bounds`` limit the axis.
     """
     marks = [mark for row in rows for mark in row.drawn]
     if not marks:
         return NOTHING
-    legend = _legend(rows)
+    legend, words = _legend(rows), _alternative(rows)
     if len(legend) > MAX_MARKS:
-        legend, rows = (), list(row_per_mark(rows))
-    axis = Axis(*_range(marks, reference, bounds))
-    strips = [strip for row in rows for strip in _strips(row, axis, reference)]
-    return Chart(
-        finding,
-        _alternative(rows),
-        (*strips, *x_axis(axis, label)),
-        legend,
-    )
+        legend = tuple((kind, f"{name} (band)") for kind, name in legend if kind == "human")
+        rows = list(_row_per_machine(rows))
+    lines = [(value, name) for value, name in references if math.isfinite(value)]
+    axis = Axis(*_range(marks, [value for value, _ in lines], bounds))
+    ground = partial(_ground, axis, [value for value, _ in lines])
+    strips = [Strip(draw=partial(_named, axis, line), size="line") for line in lines]
+    strips += [strip for row in rows for strip in _strips(row, axis, ground)]
+    words = "; ".join([*(f"{name}: {in_digits(value)}" for value, name in lines), words])
+    return Chart(finding, words, (*strips, *x_axis(axis, label)), legend)
 
 
 def _legend(rows: Sequence[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
@@ -83,27 +95,32 @@ def _legend(rows: Sequence[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
     return tuple(series) if len(series) > 1 else ()
 
 
-def row_per_mark(rows: Iterable[IntervalRow]) -> Iterator[IntervalRow]:
-    """Yield the name of each row as a heading, and below it a row for each of its marks."""
-    for row in rows:
-        yield IntervalRow(row.name)
-        yield from (IntervalRow(one.series, (one,)) for one in row.marks)
+def _row_per_machine(rows: Sequence[IntervalRow]) -> Iterator[IntervalRow]:
+    """Yield each machine as a heading, and below it a row per name, with people as a band."""
+    machines = dict.fromkeys(m.series for row in rows for m in row.marks if m.kind != "human")
+    for machine in machines:
+        yield IntervalRow(machine)
+        for row in rows:
+            band = next((one.estimate for one in row.drawn if one.kind == "human"), None)
+            if own := tuple(one for one in row.marks if one.series == machine):
+                yield replace(row, marks=own, band=band)
 
 
 def _range(
-    marks: list[Mark], reference: float | None, bounds: tuple[float, float] | None
+    marks: list[Mark], references: list[float], bounds: tuple[float, float] | None
 ) -> tuple[float, float]:
     ends = [
         end
         for mark in marks
         for end in (mark.estimate.value, mark.estimate.low, mark.estimate.high)
     ]
-    low, high = padded(ends, include=reference)
+    low, high = padded([*ends, *references])
     return (max(low, bounds[0]), min(high, bounds[1])) if bounds else (low, high)
 
 
-def _strips(row: IntervalRow, axis: Axis, reference: float | None) -> Iterator[Strip]:
-    ground = partial(_ground, axis, reference)
+def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
+    if row.band and row.band.has_interval:
+        ground = partial(_band, ground, axis, row.band)
     if not row.marks:
         yield Strip(row.name, css="group")
     elif not row.drawn:
@@ -117,16 +134,23 @@ def _strips(row: IntervalRow, axis: Axis, reference: float | None) -> Iterator[S
         yield Strip(draw=ground, size="gap")
 
 
-def _ground(axis: Axis, reference: float | None, canvas: Canvas) -> Iterator[str]:
+def _ground(axis: Axis, references: Iterable[float], canvas: Canvas) -> Iterator[str]:
     yield x_grid(canvas, axis)
-    if reference is not None:
-        at = axis.at(reference)
-        yield canvas.line((at, 0), (at, 1), "reference")
+    for value in references:
+        yield canvas.line((axis.at(value), 0), (axis.at(value), 1), "reference")
 
 
-def _row(
-    ground: Callable[[Canvas], Iterable[str]], axis: Axis, drawn: Mark, canvas: Canvas
-) -> Iterator[str]:
+def _named(axis: Axis, line: Reference, canvas: Canvas) -> Iterator[str]:
+    yield words_at(canvas, (axis.at(line[0]), 0.5), line[1], dy=5)
+
+
+def _band(ground: Ground, axis: Axis, band: Estimate, canvas: Canvas) -> Iterator[str]:
+    yield from ground(canvas)
+    ends = (axis.at(band.low), 0.0), (axis.at(band.high), 1.0)
+    yield canvas.bar(*ends, "human", fill_opacity=0.2)
+
+
+def _row(ground: Ground, axis: Axis, drawn: Mark, canvas: Canvas) -> Iterator[str]:
     yield from ground(canvas)
     yield from _drawn(axis, drawn, canvas)
 

@@ -12,7 +12,7 @@ from tiebreak.reading.charts.svg import Canvas, Kind, Point
 
 @dataclass(frozen=True)
 class Line:
-    """Points (x, y) in order of x; the marks of the second kind are hollow."""
+    """Points (x, y) in order of x; a line of the second kind is dashed, and its marks are hollow."""
 
     kind: Kind
     name: str
@@ -36,7 +36,7 @@ def line_chart(
     _, right = padded([x for line in drawn for x, _ in line.points], include=include)
     heights = [y for line in drawn for _, y in line.points]
     _, top = padded([*heights, *([] if target is None else [target])], include=0.0)
-    x, y = Axis(0.0, right), Axis(0.0, top)
+    x, y = Axis(0.0, right, is_of_counts=True), Axis(0.0, top)
 
     def draw(canvas: Canvas) -> Iterator[str]:
         yield x_grid(canvas, x)
@@ -49,7 +49,7 @@ def line_chart(
             yield from _drawn(line, x, y, canvas)
 
     words = "; ".join(map(_in_words, drawn))
-    legend = tuple((line.kind, line.name) for line in drawn)
+    legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
     below = x_axis(x, x_label)
     return field_chart(
         draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend
@@ -58,7 +58,9 @@ def line_chart(
 
 def _drawn(line: Line, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
     points = [(x.at(a), 1 - y.at(b)) for a, b in line.points]
-    yield canvas.path([points], f"{line.kind.removesuffix('-open')}-line", stroke_width=2)
+    dashes = {"stroke_dasharray": "5 4"} if line.kind.endswith("-open") else {}
+    name = f"{line.kind.removesuffix('-open')}-line"
+    yield canvas.path([points], name, stroke_width=2, **dashes)
     for at, (a, b) in ((points[0], line.points[0]), (points[-1], line.points[-1])):
         yield canvas.mark(at, line.kind, f"{line.name}: {a:,.0f}, {in_digits(b)}")
 

@@ -9,7 +9,7 @@ from tiebreak.digits import percent
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid
 from tiebreak.reading.charts.svg import Canvas, Kind
-from tiebreak.report.model import PerceptionBin
+from tiebreak.report.model.strata import PerceptionBin
 
 SHARES = Axis(0.0, 1.0)
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, words_at, x_axis, x_grid
 from tiebreak.reading.charts.curves import scatter_chart
 from tiebreak.reading.charts.svg import Canvas, Kind
 
@@ -24,16 +24,19 @@ class Ridge:
     mean: float = 0.0
 
 
-def ridges_chart(ridges: Sequence[Ridge], *, finding: str, label: str, reference: float) -> Chart:
+def ridges_chart(
+    ridges: Sequence[Ridge], *, finding: str, label: str, reference: tuple[float, str]
+) -> Chart:
     """Draw a histogram per name below each other on one axis; heights are shares on one scale.
 
-    ``reference`` is the value to compare with, drawn as a line.
+    ``reference`` is the value to compare with, drawn as a line with its name.
     """
     drawn = [ridge for ridge in ridges if ridge.bins]
     if not drawn:
         return NOTHING
     ends = [end for ridge in drawn for low, high, _ in ridge.bins for end in (low, high)]
-    axis = Axis(*padded(ends, include=reference))
+    axis = Axis(*padded(ends, include=reference[0]))
+    at = axis.at(reference[0])
     highest = max(share for ridge in drawn for *_, share in ridge.bins)
     words = "; ".join(
         f"{ridge.name}: mean {in_digits(ridge.mean)}, from {in_digits(ridge.bins[0][0])} to"
@@ -43,7 +46,7 @@ def ridges_chart(ridges: Sequence[Ridge], *, finding: str, label: str, reference
     strips = [
         Strip(
             ridge.name,
-            partial(_bins, ridge, axis, reference, highest),
+            partial(_bins, ridge, axis, at, highest),
             f"mean {in_digits(ridge.mean)}",
             size="ridge",
         )
@@ -51,14 +54,15 @@ def ridges_chart(ridges: Sequence[Ridge], *, finding: str, label: str, reference
         else Strip(ridge.name, css="group")
         for ridge in ridges
     ]
-    return Chart(finding, words, (*strips, *x_axis(axis, label)))
+    named = Strip(
+        draw=lambda canvas: [words_at(canvas, (at, 0.5), reference[1], dy=5)], size="line"
+    )
+    return Chart(finding, words, (named, *strips, *x_axis(axis, label)))
 
 
-def _bins(
-    ridge: Ridge, axis: Axis, reference: float, highest: float, canvas: Canvas
-) -> Iterator[str]:
+def _bins(ridge: Ridge, axis: Axis, at: float, highest: float, canvas: Canvas) -> Iterator[str]:
     yield x_grid(canvas, axis)
-    at, base = axis.at(reference), 0.85
+    base = 0.85
     yield canvas.line((at, 0), (at, 1), "reference")
     for low, high, share in ridge.bins:
         top = base * (1 - share / highest)
@@ -82,5 +86,5 @@ def scenarios_chart(cross: list[float], best_self: list[float]) -> Chart:
         words=f"{above} of them above the diagonal",
         x_label="similarity between the two systems",
         y_label="similarity within the more consistent system",
-        with_diagonal=True,
+        diagonal="as alike between systems as within one",
     )

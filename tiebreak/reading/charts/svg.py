@@ -13,7 +13,8 @@ from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
 Point = tuple[float, float]
-# "human" or "machine"; "-2" to "-5" for further machines; "-open" for the second of two measures.
+# "human" or "machine"; "-2" to "-5" for further machines; "-open" for the second of two measures;
+# "reference" for a line to compare with.
 Kind = str
 
 INK, LINE, PAPER = "#000000", "#c9c4b9", "#ffffff"
@@ -57,8 +58,13 @@ def tag(name: str, content: str = "", **attributes: Any) -> str:
     markup = ""
     for key, value in attributes.items():
         text = _number(value) if isinstance(value, float) else str(value)
-        markup += f" {key.rstrip('_').replace('_', '-')}={quoteattr(text)}"
+        markup += _attribute(key, text)
     return f"<{name}{markup}>{content}</{name}>" if content else f"<{name}{markup}/>"
+
+
+@lru_cache(maxsize=4096)  # rows of a chart share most of theirs, and quoting is most of drawing
+def _attribute(key: str, text: str) -> str:
+    return f" {key.rstrip('_').replace('_', '-')}={quoteattr(text)}"
 
 
 def _number(value: float) -> str:
@@ -159,6 +165,8 @@ class Canvas:
 def mark(kind: Kind, paint: dict[str, Any], title: str = "") -> str:
     """Return a circle for annotators or the shape of a machine, around the origin."""
     shape = kind.removesuffix("-open")
+    if shape == "reference":  # a line that only the legend names
+        return tag("path", d="M-8 0H8", **paint)
     if shape == "human":
         return tag("circle", titled(title), r=5, **paint)
     return tag("path", titled(title), d=SHAPES[shape], **paint)
@@ -223,11 +231,23 @@ class Fixed(Canvas):
 
 
 def _path(lines: Iterable[Sequence[Point]], place: Callable[[Point], Point]) -> str:
-    return "".join("M" + "L".join(_pair(*place(at)) for at in line) for line in lines)
+    return "".join(map(_steps, ([place(at) for at in line] for line in lines)))
 
 
-def _pair(x: float, y: float) -> str:
-    return f"{_number(x)} {_number(y)}"
+def _steps(points: Sequence[Point]) -> str:
+    """Return a path in as few characters as its horizontal and vertical steps allow."""
+    (x, y), *rest = points
+    d = f"M{_number(x)} {_number(y)}"
+    for left, top in rest:
+        d += (
+            f"V{_number(top)}"
+            if left == x
+            else f"H{_number(left)}"
+            if top == y
+            else f"L{_number(left)} {_number(top)}"
+        )
+        x, y = left, top
+    return d
 
 
 TEXTS: dict[str, dict[str, Any]] = {

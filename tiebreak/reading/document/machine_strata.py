@@ -9,7 +9,8 @@ from tiebreak.reading.messages import NO_FINDING_YET
 from tiebreak.reading.stratum_findings import delta_finding
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, StratumSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import StratumSection
 from tiebreak.stats import Estimate
 
 COLUMNS = ("Stratum", "Items", "α among annotators", "α with one annotator", "Δ")

@@ -7,7 +7,8 @@ from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.reading.document.content import DataTable
 from tiebreak.reading.messages import ABOUT_NONRESPONSE
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, NonresponseCounts, NonresponsesOfRaters
+from tiebreak.report.model.nonresponse import NonresponseCounts, NonresponsesOfRaters
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import part_title
 
 COLUMNS = ("Answers", *(words.capitalize() for words in NONRESPONSES.values()), "Without a label")

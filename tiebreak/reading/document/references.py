@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from tiebreak.reading.findings import consistency_sets
 from tiebreak.reading.shown import NAMES
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
 
 

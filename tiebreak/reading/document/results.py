@@ -1,6 +1,6 @@
 """The results of a stored report as sections of a document. Nothing is computed anew here."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan
 
 from tiebreak.digits import in_digits
@@ -10,12 +10,14 @@ from tiebreak.reading.document.machine_strata import machine_strata
 from tiebreak.reading.document.nonresponse import nonresponse_tables
 from tiebreak.reading.document.section_tables import in_order, tables, tables_of, what_is_left_out
 from tiebreak.reading.document.set_aside import set_aside_table
-from tiebreak.reading.figures.of_report import drawn_sections, figures_of
+from tiebreak.reading.figures.figure import Figure as Drawn
+from tiebreak.reading.figures.of_report import figures_by_section
 from tiebreak.reading.figures.systems.success_rates import taus_of
 from tiebreak.reading.findings import consistency_sets, stratum_name
 from tiebreak.reading.shown import (
     NAMES,
     NAMES_WITH_MACHINE,
+    Section,
     bias_estimates,
     scores_of,
     section_of,
@@ -23,14 +25,10 @@ from tiebreak.reading.shown import (
 )
 from tiebreak.reading.words import counted, counts_of, scale_in_words
 from tiebreak.report import Report
-from tiebreak.report.model import (
-    CriterionSection,
-    KnownOrder,
-    PairCounts,
-    RaterSets,
-    SuccessRates,
-    SystemsSection,
-)
+from tiebreak.report.model.raters import RaterSets
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.success import KnownOrder, SuccessRates
+from tiebreak.report.model.systems import PairCounts, SystemsSection
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 
@@ -47,21 +45,39 @@ def result_sections(report: Report) -> list[DocumentSection]:
 
 
 def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
-    shown = section_of(name, about)
+    """Yield section by section what was found, the figures of it, and then the tables."""
+    shown, figures = section_of(name, about), figures_by_section(about)
+    seen, findings = set(figures), _findings_by_section(shown)
+    if shown.nonresponse_leads:
+        yield from findings.pop("nonresponse")
     yield Paragraph(_size(about))
-    findings = [shown.wins, *shown.selection, shown.agreement, shown.sets, shown.separability]
-    findings.insert(0 if shown.nonresponse_leads else len(findings), shown.nonresponse)
-    for finding in findings:
-        if finding is not None:
-            yield Paragraph(". ".join(part.rstrip(".") for part in finding if part) + ".")
-    by_section = {name: list(tables_of(name, about)) for name in in_order()}
-    for blocks in by_section.values():
-        yield from blocks
-    yield from captioned_figures(about)
+    for section in dict.fromkeys([*in_order(), *figures]):
+        yield from findings.get(section, ())
+        yield from captioned(figures.get(section, ()))
+        tables = list(tables_of(section, about))
+        yield from tables
+        seen |= {section} if tables else set()
     for part, why in shown.problems:
         yield Paragraph(f"{part}: not computed. {why}")
-    seen = {name for name, blocks in by_section.items() if blocks} | drawn_sections(about)
     yield from map(Paragraph, what_is_left_out(about, seen))
+
+
+def _findings_by_section(shown: Section) -> dict[str, list[Paragraph]]:
+    found: dict[str, Sequence[tuple[str, str] | None]] = {
+        "systems": [shown.wins],
+        "selection": shown.selection,
+        "strata": [shown.agreement],
+        "rating_sets": [shown.sets, shown.separability],
+        "nonresponse": [shown.nonresponse],
+    }
+    return {
+        name: [_in_sentences(finding) for finding in findings if finding is not None]
+        for name, findings in found.items()
+    }
+
+
+def _in_sentences(finding: tuple[str, str]) -> Paragraph:
+    return Paragraph(". ".join(part.rstrip(".") for part in finding if part) + ".")
 
 
 def _size(about: CriterionSection) -> str:
@@ -241,7 +257,7 @@ def _strata(about: CriterionSection) -> Iterator[Block]:
         )
 
 
-def captioned_figures(about: CriterionSection) -> Iterator[Figure]:
-    """Yield the figures, each with its finding as the caption."""
-    for figure in figures_of(about):
+def captioned(figures: Iterable[Drawn]) -> Iterator[Figure]:
+    """Yield figures with their findings as the captions."""
+    for figure in figures:
         yield Figure(figure.name, f"{figure.finding}.", figure.chart.file())

@@ -15,7 +15,7 @@ from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import Row
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import SECTIONS, Question, Section, on_request, part_title
 from tiebreak.stats import Estimate
 

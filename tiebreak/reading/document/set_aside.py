@@ -10,7 +10,8 @@ from tiebreak.reading.findings import best_first
 from tiebreak.reading.leading_numbers import leader
 from tiebreak.reading.messages import ABOUT_SET_ASIDE, UNDECIDED_LATE
 from tiebreak.reading.words import RATING_GROUPS
-from tiebreak.report.model import CriterionSection, VoteCounts
+from tiebreak.report.model.raters import VoteCounts
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import part_title
 
 MAX_LABELS = 7

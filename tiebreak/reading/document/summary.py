@@ -18,7 +18,7 @@ from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonrespon
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted, counts_of, counts_sentence
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 MAX_PAIRS = 3
 MANY_PAIRS = "The table of counts has how often each system of the {n} pairs was preferred."

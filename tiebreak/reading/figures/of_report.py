@@ -1,10 +1,12 @@
 """All figures of one criterion that a report alone suffices for."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
 from tiebreak.reading.figures.of_section import figures_of_section
+from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
@@ -29,19 +31,21 @@ from tiebreak.reading.figures.systems.systems import (
 )
 from tiebreak.reading.figures.systems.transitivity import order_figure
 from tiebreak.reading.while_open import while_unreached
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import on_request
 
 
 def figures_of(section: CriterionSection) -> Iterator[Figure]:
     """Yield the figures that have something to draw."""
-    figures = (figure for _, figure in _drawn(section))
-    return (while_unreached(figure, section) for figure in figures)
+    return chain.from_iterable(figures_by_section(section).values())
 
 
-def drawn_sections(section: CriterionSection) -> set[str]:
-    """Return the names of the sections of which there is a figure."""
-    return {name for name, _ in _drawn(section)}
+def figures_by_section(section: CriterionSection) -> dict[str, list[Figure]]:
+    """Return the figures that have something to draw by the section of the report that they show."""
+    figures: dict[str, list[Figure]] = {}
+    for name, figure in _drawn(section):
+        figures.setdefault(name, []).append(while_unreached(figure, section))
+    return figures
 
 
 def _drawn(section: CriterionSection) -> Iterator[tuple[str, Figure]]:
@@ -65,6 +69,7 @@ FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] 
     ("systems", _one(win_rates_figure)),
     ("systems", _one(strengths_figure)),
     ("systems", _one(differences_figure)),
+    ("systems", _one(smallest_difference_figure)),
     ("systems", _one(win_matrix_figure)),
     ("systems", _one(machine_win_rates_figure)),
     ("transitivity", _one(order_figure)),

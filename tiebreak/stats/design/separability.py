@@ -119,7 +119,10 @@ def separability(
             " and a column for each generation in self_b. Their shapes are"
             f" {a.shape}, {b.shape} and {c.shape}.",
         )
-    a, b, c = _without_missing(a, b, c)
+    # Drop generations that have no similarity to any other generation.
+    in_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_off_diagonal(a)).all(axis=1)
+    in_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_off_diagonal(b)).all(axis=1)
+    a, b, c = a[np.ix_(in_a, in_a)], b[np.ix_(in_b, in_b)], c[np.ix_(in_a, in_b)]
     if cross_pairs is not None:
         c = _sample_pairs(c, cross_pairs, rng)
     alignments = _off_diagonal_mean(a), _off_diagonal_mean(b), _mean(c)
@@ -177,15 +180,6 @@ def normalised_separability(
     low, high = float(values.min()), float(values.max())
     a, b, c = ((column - low) / (high - low) for column in columns)
     return NormalisedSeparability(np.maximum(a, b) - c, low, high, scope)
-
-
-def _without_missing(
-    a: FloatArray, b: FloatArray, c: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Drop generations that have no similarity to any other generation."""
-    in_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_off_diagonal(a)).all(axis=1)
-    in_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_off_diagonal(b)).all(axis=1)
-    return a[np.ix_(in_a, in_a)], b[np.ix_(in_b, in_b)], c[np.ix_(in_a, in_b)]
 
 
 def _sample_pairs(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> FloatArray:

@@ -14,7 +14,7 @@ from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.independence import MIN_CLUSTERS, too_few_clusters
 from tiebreak.stats.core.results import NAN, NEW_INSTANCES, NEW_RATERS, Estimate, undefined
 from tiebreak.stats.core.simultaneous import Joint, RatedMean, joint_level
-from tiebreak.stats.core.validation import FloatArray, check_resampling, check_share
+from tiebreak.stats.core.validation import check_resampling, check_share
 
 POWER = 0.8
 SMALLEST = 1e-9  # differences below are rounding errors
@@ -103,7 +103,10 @@ def neighbours(
     joint = Joint.of(list(means.values()))
     order = sorted(range(len(names)), key=lambda k: (-joint.value[k], names[k]))
     pairs = list(combinations(order, 2))
-    every = joint.combined(_contrasts(len(names), pairs))
+    contrasts = np.zeros((len(names), len(pairs)))
+    for column, (first, second) in enumerate(pairs):
+        contrasts[first, column], contrasts[second, column] = 1, -1
+    every = joint.combined(contrasts)
     level = joint_level(every, confidence_level)
     half_widths = student_t.ppf((1 + level) / 2, every.freedom) * np.sqrt(every.variance)
     of_pair = {pair: k for k, pair in enumerate(pairs)}
@@ -112,13 +115,6 @@ def neighbours(
         _parted(names[pairs[k][0]], names[pairs[k][1]], every, k, float(half_widths[k]))
         for k in following
     )
-
-
-def _contrasts(m: int, pairs: list[tuple[int, int]]) -> FloatArray:
-    contrasts = np.zeros((m, len(pairs)))
-    for column, (first, second) in enumerate(pairs):
-        contrasts[first, column], contrasts[second, column] = 1, -1
-    return contrasts
 
 
 def _parted(ahead: str, behind: str, joint: Joint, k: int, half_width: float) -> Neighbours:

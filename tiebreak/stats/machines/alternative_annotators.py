@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control
-from scipy.stats import t as student_t
+from scipy.stats import false_discovery_control, t as student_t
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level

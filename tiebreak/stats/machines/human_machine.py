@@ -4,46 +4,27 @@ Sources: Elangovan et al. 2025 ("Beyond Correlation"), section 3 and appendix A;
 Lyu et al. 2024 (HREF), algorithm 1.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, Self, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
-import numpy as np
 import numpy.typing as npt
 
-from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.core.bootstrap import (
-    AnyStatistic,
     Resampling,
-    Statistic,
-    difference,
     estimate,
     estimate_each,
-    on_columns,
 )
-from tiebreak.stats.core.counts import Patterns
-from tiebreak.stats.core.results import NAN, Estimate, NamedEstimates
-from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.core.results import Estimate, NamedEstimates
 from tiebreak.stats.core.validation import (
-    FloatArray,
-    IntArray,
-    as_counts,
-    as_unparsed,
     check_choice,
 )
-from tiebreak.stats.machines.classification import Classification, classification_statistics
-from tiebreak.stats.raters.additive import Categories, label_number
-from tiebreak.stats.raters.agreement import Agreement, agreement_statistics
+from tiebreak.stats.machines.classification import Classification
+from tiebreak.stats.machines.comparison import Comparison
+from tiebreak.stats.machines.comparison_statistics import Group, comparison_statistics
+from tiebreak.stats.raters.additive import Categories
+from tiebreak.stats.raters.agreement import Agreement
 from tiebreak.stats.raters.jensen_shannon import Form, binned_js_statistic
-from tiebreak.stats.raters.label_pairs import (
-    NO_OVERLAP,
-    Pairs,
-    RandomPairs,
-    central_weights,
-    single_weights,
-)
 from tiebreak.stats.raters.rank_correlations import (
     CORRELATIONS,
     Correlation,
@@ -51,166 +32,6 @@ from tiebreak.stats.raters.rank_correlations import (
     means_statistic,
     medians_statistic,
 )
-
-NO_ORDER = "The labels have no order, so a rank correlation is undefined."
-AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"
-ONE_HUMAN = (
-    "This statistic needs the ratings of several humans, so it has no value for one human alone."
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Ratings by humans and one machine on the same units, reduced once for all statistics.
-
-    Use `Comparison.of` to create a comparison.
-
-    See Also
-    --------
-    human_machine : Compares the human majority with the machine's majority.
-
-    Examples
-    --------
-    >>> comparison = Comparison.of([[2, 0], [0, 2]], [[1, 0], [0, 1]])
-    >>> comparison.patterns.n_units
-    2
-    """
-
-    patterns: Patterns
-    """Joint rows, which contain the human counts, the machine counts, the number of unparsed
-    answers, and the split number."""
-    labels: int
-    """Number of labels in the scale."""
-
-    @classmethod
-    def of(
-        cls,
-        humans: npt.ArrayLike,
-        machine: npt.ArrayLike,
-        *,
-        unparsed: npt.ArrayLike | None = None,
-        clusters: npt.ArrayLike | None = None,
-        split: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Join the label counts of the humans and the machine.
-
-        Parameters
-        ----------
-        humans, machine : array_like of int, shape (n_units, n_labels)
-            Number of ratings that give each unit each label. Every run and every presentation order
-            of the machine counts as a rating.
-        unparsed : array_like of int, shape (n_units,), optional
-            Number of machine answers for each unit that could not be read. If none of the answers
-            for a unit could be read, the unit counts as a disagreement in percentage agreement,
-            classification and leave-one-out agreement, and as missing in all other statistics.
-        clusters : array_like, shape (n_units,), optional
-            Instance of each unit. If units share an instance, whole instances are resampled.
-        split : array_like of int, shape (n_units,), optional
-            Number for each unit. Units with different numbers are never reduced to the same row, so
-            strata can separate them.
-
-        Returns
-        -------
-        Comparison
-            The joint counts.
-
-        Raises
-        ------
-        InvalidInput
-            If the shapes differ, or the counts are not whole numbers.
-
-        Examples
-        --------
-        >>> Comparison.of([[2, 0], [0, 2]], [[1, 0], [0, 0]], unparsed=[0, 1]).labels
-        2
-        """
-        left, right = as_counts(humans, name="humans"), as_counts(machine, name="machine")
-        if left.shape != right.shape:
-            raise InvalidInput(
-                "wrong_shape",
-                "humans and machine must have the same shape, because they count the same units"
-                f" and labels; their shapes are {left.shape} and {right.shape}.",
-            )
-        n_unparsed = as_unparsed(unparsed, len(left))
-        code = np.zeros_like(n_unparsed) if split is None else split
-        joint = np.column_stack([left, right, n_unparsed, code])
-        return cls(Patterns.of(joint, clusters=clusters), left.shape[1])
-
-    @property
-    def humans(self) -> slice:
-        """Columns of the joint rows that contain the human counts."""
-        return slice(0, self.labels)
-
-    @property
-    def machine(self) -> slice:
-        """Columns of the joint rows that contain the machine counts."""
-        return slice(self.labels, 2 * self.labels)
-
-    def pairs(self, *, level: Level) -> Pairs:
-        """Pair the human majority with the machine's majority.
-
-        Parameters
-        ----------
-        level : {"nominal", "ordinal", "interval", "ratio"}
-            Level of measurement. The majority is the mode on nominal scales and the lower median on
-            all other scales.
-
-        Returns
-        -------
-        Pairs
-            Object that converts joint rows to pairs of labels.
-        """
-        return Pairs(self.labels, level=level, human_weights=partial(central_weights, level=level))
-
-    def single_pairs(self, *, level: Level) -> Pairs:
-        """Pair a random single human with the machine's majority.
-
-        Parameters
-        ----------
-        level : {"nominal", "ordinal", "interval", "ratio"}
-            Level of measurement. The majority is the mode on nominal scales and the lower median on
-            all other scales.
-
-        Returns
-        -------
-        Pairs
-            Object that converts joint rows to pairs of labels.
-        """
-        return Pairs(self.labels, level=level, human_weights=single_weights)
-
-    def random_pairs(self, *, level: Level) -> Pairs:
-        """Pair the human majority with uniformly random labels.
-
-        Parameters
-        ----------
-        level : {"nominal", "ordinal", "interval", "ratio"}
-            Level of measurement. The majority is the mode on nominal scales and the lower median on
-            all other scales.
-
-        Returns
-        -------
-        Pairs
-            Object that converts joint rows to pairs of labels.
-        """
-        return RandomPairs(
-            self.labels, level=level, human_weights=partial(central_weights, level=level)
-        )
-
-    def label_number(self, k: Categories) -> int:
-        """Return the number of labels for Randolph's κ.
-
-        Parameters
-        ----------
-        k : int, {"observed"} or None
-            See `randolph_kappa`. ``"observed"`` counts the labels that humans or the machine gave.
-
-        Returns
-        -------
-        int
-            Number of labels.
-        """
-        both = self.patterns.rows[:, self.humans] + self.patterns.rows[:, self.machine]
-        return label_number(both, k)
 
 
 @dataclass(frozen=True)
@@ -243,16 +64,6 @@ class Options(TypedDict, total=False):
 
 class MachineOptions(Options, Resampling, total=False):
     """Options that all statistics in this module share."""
-
-
-Group = Literal[
-    "machine_machine",
-    "human_machine",
-    "single_human_machine",
-    "delta",
-    "classification",
-    "random_baseline",
-]
 
 
 def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
@@ -501,107 +312,6 @@ def _estimates(
         target[name] = value  # type: ignore[literal-required]
     statistics = comparison_statistics(comparison, **label_options)[group]
     return estimate_each(statistics, comparison.patterns, **resampling)
-
-
-def comparison_statistics(
-    comparison: Comparison,
-    *,
-    level: Level = "nominal",
-    values: npt.ArrayLike | None = None,
-    k: Categories = None,
-    form: Form = "distance",
-    weights: UnitWeights | None = None,
-) -> dict[Group, dict[str, AnyStatistic]]:
-    """Return all statistics of one machine, by group and name.
-
-    Weights, whose codes split the comparison, enter both sides of Δ.
-    """
-    n_labels = comparison.label_number(k)
-    n_machine_labels = label_number(comparison.patterns.rows[:, comparison.machine], k)
-    pairs, random = comparison.pairs(level=level), comparison.random_pairs(level=level)
-    humans = agreement_statistics(comparison.labels, level=level, values=values, k=n_labels)
-    runs = agreement_statistics(comparison.labels, level=level, values=values, k=n_machine_labels)
-    with_machine = weighted(_majority(pairs, values=values, k=n_labels, form=form), weights)
-    among_humans = _on_columns(humans, comparison.humans)
-    among_runs = _on_columns(runs, comparison.machine)
-    baseline = _majority(random, values=values, k=n_labels, form=form)
-    single = _single(comparison, level=level, values=values, k=n_labels)
-    return {
-        "machine_machine": weighted(among_runs, weights, comparison.machine),
-        "human_machine": with_machine | weighted(_correlations(pairs), weights),
-        "single_human_machine": weighted(single, weights),
-        "delta": _differences(weighted(among_humans, weights, comparison.humans), with_machine),
-        "classification": weighted(classification_statistics(pairs), weights),
-        "random_baseline": weighted(baseline | _correlations(random), weights),
-    }
-
-
-def _on_columns(statistics: Mapping[str, Statistic], columns: slice) -> dict[str, AnyStatistic]:
-    return {name: on_columns(statistic, columns) for name, statistic in statistics.items()}
-
-
-def _differences(
-    humans: Mapping[str, AnyStatistic], with_machine: Mapping[str, AnyStatistic]
-) -> dict[str, AnyStatistic]:
-    sides = (AMONG_HUMANS, AGAINST_MACHINE)
-    pairs = {name: (humans[name], with_machine[name]) for name in humans}
-    return {
-        name: difference(first, second, sides=sides)
-        for name, (first, second) in pairs.items()
-        if isinstance(first, Statistic) and isinstance(second, Statistic)
-    }
-
-
-def _chance_corrected(
-    pairs: Pairs, *, values: npt.ArrayLike | None, k: int
-) -> dict[str, AnyStatistic]:
-    """Return percentage agreement and the chance-corrected coefficients, by name."""
-    return {
-        "krippendorff_alpha": pairs.alpha_statistic(values=values),
-        "percentage_agreement": pairs.percentage_statistic(),
-        "randolph_kappa": pairs.randolph_statistic(k),
-        "fleiss_kappa": pairs.fleiss_statistic(),
-        "cohen_kappa": pairs.cohen_statistic(),
-    }
-
-
-def _majority(
-    pairs: Pairs, *, values: npt.ArrayLike | None, k: int, form: Form
-) -> dict[str, AnyStatistic]:
-    """Return the statistics that need the majority of several humans, by name."""
-    return {
-        **_chance_corrected(pairs, values=values, k=k),
-        "binned_js": binned_js_statistic(pairs, form=form),
-        "leave_one_out": pairs.leave_one_out_statistic(),
-    }
-
-
-def _single(
-    comparison: Comparison, *, level: Level, values: npt.ArrayLike | None, k: int
-) -> dict[str, AnyStatistic]:
-    pairs = comparison.single_pairs(level=level)
-    statistics = _chance_corrected(pairs, values=values, k=k)
-    for name in ("binned_js", "leave_one_out"):
-        statistics[name] = _undefined_statistic(pairs, ONE_HUMAN)
-    return statistics | _correlations(pairs)
-
-
-def _correlations(pairs: Pairs) -> dict[str, AnyStatistic]:
-    if pairs.level == "nominal":
-        return {name: _undefined_statistic(pairs, NO_ORDER) for name in CORRELATIONS}
-    return {name: medians_statistic(pairs, name) for name in CORRELATIONS}
-
-
-def _undefined_statistic(pairs: Pairs, reason: str) -> Statistic:
-    """Return a statistic that is always undefined; its n counts the units that would enter."""
-
-    def features(rows: IntArray) -> FloatArray:
-        return pairs.count(rows)[:, None]
-
-    def value(sums: FloatArray) -> FloatArray:
-        return np.full(sums.shape[:-1], NAN)
-
-    return Statistic(1, features, value, NO_OVERLAP, reason)
 
 
 def rank_correlation(

@@ -269,14 +269,10 @@ class _EloSimulation:
         for game in games.T:
             a, b = self._first[game], self._second[game]
             expected = 1 / (1 + BASE ** ((ratings[rows, b] - ratings[rows, a]) / SCALE))
-            gain = self._steps[game] * (self._scores(game, rng) - expected)
+            counts = self._cumulative_counts[game]
+            u = rng.random(len(game)) * counts[:, -1]
+            scores: FloatArray = ((u < counts[:, 0]) + (u < counts[:, 1]).astype(np.float64)) / 2
+            gain = self._steps[game] * (scores - expected)
             ratings[rows, a] += gain
             ratings[rows, b] -= gain
         return ratings
-
-    def _scores(self, game: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
-        """Return the first system's score (1, ½ or 0) in each game, from one random rating."""
-        counts = self._cumulative_counts[game]
-        u = rng.random(len(game)) * counts[:, -1]
-        scores: FloatArray = ((u < counts[:, 0]) + (u < counts[:, 1]).astype(np.float64)) / 2
-        return scores

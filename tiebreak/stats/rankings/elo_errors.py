@@ -77,7 +77,10 @@ class _Path:
 
     def _chances(self) -> FloatArray:
         """Return the first system's chance in each pair by time, shape (times, pairs)."""
-        number = self._number_of_times()
+        by_system = np.bincount(self.first, self.played, self.systems)
+        by_system += np.bincount(self.second, self.played, self.systems)
+        rate = self.unit / 4 * float(by_system.max())
+        number = int(np.clip(STEPS_PER_RATE * rate, MIN_STEPS, MAX_STEPS))
         ratings, chances = np.zeros(self.systems), np.zeros((number, len(self.first)))
         for time in range(number):
             apart = ratings[self.first] - ratings[self.second]
@@ -86,12 +89,6 @@ class _Path:
             ratings += np.bincount(self.first, change, self.systems)
             ratings -= np.bincount(self.second, change, self.systems)
         return chances
-
-    def _number_of_times(self) -> int:
-        by_system = np.bincount(self.first, self.played, self.systems)
-        by_system += np.bincount(self.second, self.played, self.systems)
-        rate = self.unit / 4 * float(by_system.max())
-        return int(np.clip(STEPS_PER_RATE * rate, MIN_STEPS, MAX_STEPS))
 
     def _pull(self, chance: FloatArray) -> FloatArray:
         """Return how fast differences of ratings shrink, shape (systems, systems)."""

@@ -392,14 +392,11 @@ class _Table:
         """Return the removed ratings by systems and outcome, the most frequent first."""
         numbers: Counter[tuple[str, str, Outcome]] = Counter()
         for kind in np.flatnonzero(removed).tolist():
-            numbers[self._kind(kind)] += int(removed[kind])
+            row, outcome = divmod(kind, 3)
+            names = self.names[self.first[row]], self.names[self.second[row]]
+            winner, other = names[::-1] if outcome == LOSS else names
+            numbers[(winner, other, "tied" if outcome == TIE else "won")] += int(removed[kind])
         return tuple(RemovedRatings(*kind, number) for kind, number in numbers.most_common())
-
-    def _kind(self, kind: int) -> tuple[str, str, Outcome]:
-        row, outcome = divmod(kind, 3)
-        names = self.names[self.first[row]], self.names[self.second[row]]
-        winner, other = names[::-1] if outcome == LOSS else names
-        return winner, other, "tied" if outcome == TIE else "won"
 
 
 class _Scoring(Protocol):

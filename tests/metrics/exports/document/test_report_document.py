@@ -31,8 +31,7 @@ from recruitment.services.lifecycle import close_study, reopen_study
 from studies.models import Study
 from tests.annotation.exports.test_study_export import rated
 from tests.annotation.places import take_place
-from tests.metrics.studies import preferences
-from tests.metrics.studies import report_of as report_of_rows
+from tests.metrics.studies import preferences, report_of as report_of_rows
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle

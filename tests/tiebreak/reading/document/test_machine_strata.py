@@ -12,7 +12,7 @@ from tiebreak.reading.document.machine_strata import machine_strata
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.messages import NO_FINDING_YET
 from tiebreak.reading.stratum_findings import delta_finding
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 
 @pytest.fixture(scope="module")

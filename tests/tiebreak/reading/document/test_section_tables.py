@@ -12,7 +12,7 @@ from tiebreak.reading.document.latex import as_latex
 from tiebreak.reading.document.of_report import document_of
 from tiebreak.reading.document.section_tables import NOT_HERE, data_table, tables_of
 from tiebreak.reading.figures.figure import MAX_ROWS, Figure
-from tiebreak.reading.figures.of_report import drawn_sections, figures_of
+from tiebreak.reading.figures.of_report import figures_by_section, figures_of
 from tiebreak.report.registry import SECTIONS, on_request
 
 
@@ -33,7 +33,7 @@ def texts_of(document, criterion):
 def test_each_section_is_shown_or_named_with_the_reason(report):
     document = written(report)
     for criterion, about in report.criteria.items():
-        text, drawn = texts_of(document, criterion), drawn_sections(about)
+        text, drawn = texts_of(document, criterion), figures_by_section(about)
         unknown = [
             name
             for name, section in SECTIONS.items()

@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from itertools import product
 from typing import Any
 
 import pytest
 
+from metrics.results.rater_rows import TaskSpeed
+from metrics.results.raters_figure import fatigue_figure
 from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis
+from tiebreak.reading.charts.curves import time_chart
+from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.raters.agreement import (
@@ -22,7 +27,7 @@ from tiebreak.reading.figures.raters.bias import bias_figure
 from tiebreak.reading.figures.systems.systems import strengths_figure, win_rates_figure
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 SIDES = ("left", "right")
 
@@ -114,8 +119,8 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
     ]
     shown = {row[:2]: row[2] for row in figure.rows}
     alpha = about.all_units.machines["z-better"].single_human_machine.krippendorff_alpha
-    assert shown["z-better", "one annotator and machine"] == alpha.value
-    assert shown["annotators", "among annotators"] == (
+    assert shown["z-better", "z-better"] == alpha.value
+    assert shown["annotators", "annotators"] == (
         about.all_units.human_human.krippendorff_alpha.value
     )
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
@@ -162,6 +167,28 @@ def test_after_a_draw_weighted_rates_are_drawn():
 def test_an_axis_has_round_ticks_that_differ(low, high, ticks):
     axis = Axis(low, high)
     assert [axis.tick_name(tick) for tick in axis.ticks()] == ticks
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [(0, 2, ["0", "1", "2"]), (0.5, 3.5, ["1", "2", "3"]), (0, 14, ["0", "3", "6", "9", "12"])],
+)
+def test_an_axis_of_counts_has_whole_ticks(low, high, ticks):
+    axis = Axis(low, high, is_of_counts=True)
+    assert [axis.tick_name(tick) for tick in axis.ticks()] == ticks
+
+
+def test_charts_of_counts_have_whole_ticks():
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    drawn = [
+        time_chart([(start, 0), (start + timedelta(hours=1), 2)], goal=2, finding="", unit="done"),
+        fatigue_figure([TaskSpeed(1, 30.0, 2), TaskSpeed(2, 20.0, 2)]).chart,
+        line_chart(
+            [Line("human", "a", [(1.0, 0.5), (2.0, 0.4)])], finding="", x_label="R", y_label="w"
+        ),
+    ]
+    for chart, ticks in zip(drawn, ({"0", "1", "2"}, {"1", "2"}, {"0", "1", "2"}), strict=True):
+        assert ticks <= set(re.findall(r">(\d+)</text>", chart.file())), chart
 
 
 def test_values_outside_an_axis_are_drawn_at_its_ends():

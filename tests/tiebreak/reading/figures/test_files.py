@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from dataclasses import replace
+from math import nan
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -78,11 +79,26 @@ def test_no_letter_of_a_file_is_outside_it(figure):
         assert 14 <= float(element.get("y")) < height
 
 
-def test_more_raters_than_marks_are_named_at_each_value():
-    many = drawn([f"judge {n}" for n in range(MAX_MARKS)])
-    assert not many.legend
-    assert texts(many).count("judge 0") == 2  # one for each system that both rated
+def test_more_raters_than_marks_have_a_picture_each_with_people_as_a_band():
+    judges = [f"judge {n}" for n in range(MAX_MARKS)]
+    many = drawn(judges)
+    assert [kind for kind, _ in many.legend] == ["human"]
+    assert [words for words in texts(many) if words in judges] == judges
+    assert many.chart.file().count('fill-opacity="0.2"') == 2 * len(judges)
     assert len(drawn().legend) == MAX_MARKS
+    assert "fill-opacity" not in drawn().chart.file()
+
+
+def test_each_line_to_compare_with_has_its_name_in_page_and_file_within_the_picture():
+    references = [(-2.0, "the least"), (0.5, "in between"), (3.0, "the most"), (nan, "unknown")]
+    row = IntervalRow("one", (Mark("human", Estimate(0.5, low=0.4, high=0.6, n=9)),))
+    chart = interval_chart([row], finding="", label="", references=references)
+    for drawing in (chart.page(), chart.file()):
+        named = re.findall(
+            r'<text x="[^"]*" y="[^"]*" class="(start|tick|y-tick)"[^>]*>([a-z ]+)<', drawing
+        )
+        assert named == [("start", "the least"), ("tick", "in between"), ("y-tick", "the most")]
+        assert drawing.count('class="reference"') == 3
 
 
 @pytest.mark.parametrize("words", [NAME, WIDE_NAME, "a-name/of-parts", ""])

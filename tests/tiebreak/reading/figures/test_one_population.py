@@ -14,7 +14,7 @@ from tests.metrics.studies import report_of
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import UNWEIGHTED, section_of
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import on_request
 from tiebreak.report.sections.machines import comparison_budget
 from tiebreak.report.sections.systems import rank_stability
@@ -150,5 +150,5 @@ def test_every_figure_of_a_drawn_study_has_one_weighting_and_one_scope(studies):
 
 def test_the_table_of_rankings_leaves_out_what_has_no_weights(studies):
     for about, is_drawn in zip(studies, (True, False, False), strict=True):
-        columns = section_of("preference", about).ranking.columns
-        assert {*UNWEIGHTED}.isdisjoint(columns) == is_drawn
+        measures = {row.name for row in section_of("preference", about).ranking.rows}
+        assert measures.isdisjoint(UNWEIGHTED) == is_drawn

@@ -21,9 +21,7 @@ from tiebreak.reading.findings import (
     agreement_finding,
 )
 from tiebreak.reading.messages import MACHINES_FIRST, NO_FINDING_YET, OTHERS_AGREE
-from tiebreak.report.model import (
-    CriterionSection,
-)
+from tiebreak.report.model.report import CriterionSection
 
 AGREE, THESE_AGREE = "Annotators agree beyond chance", "These annotators agree beyond chance"
 DISAGREE = "Annotators disagree more than chance predicts"

@@ -8,9 +8,7 @@ from tests.tiebreak.reading.findings.situations import (
 from tests.tiebreak.reading.findings.watching_cases import watching
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.messages import NO_FINDING_YET, REST_OF_THESE_RATERS
-from tiebreak.report.model import (
-    CriterionSection,
-)
+from tiebreak.report.model.report import CriterionSection
 
 HIGHEST = "Difference of win rates: a minus b, shown to be above 0."
 OF_A = "Difference of win rates: a minus b."

@@ -15,13 +15,13 @@ from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.findings import (
     perception_finding,
 )
+from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.powered_rates import powered_rates
-from tiebreak.report.model import (
-    AnnotatorTestSection,
-    ChanceCorrectedSection,
-    PerceptionBin,
-    PoweredSystem,
-)
+from tiebreak.report.model.machines import AnnotatorTestSection, NoiseCeiling
+from tiebreak.report.model.raters import ChanceCorrectedSection
+from tiebreak.report.model.strata import PerceptionBin
+from tiebreak.report.model.systems import PoweredSystem
+from tiebreak.report.sections.machines.alternative_annotators import TOO_MANY_VALUES
 from tiebreak.stats import Estimate
 
 PASSED = "Passed: the machine may replace 3 of these 4 annotators."
@@ -62,7 +62,73 @@ def powered(effective: float) -> str:
     return of(*(f"{row.best_worth}, {row.stack_worth}" for row in shown.rows), shown.scope)
 
 
+ABLE, NOT_SHOWN = "can stand in for these annotators", "No machine rater is shown to stand in"
+BELOW = "No machine rater agrees with annotators as often as they do with each other"
+UNKNOWN = "Whether a machine rater can stand in is not known"
+
+
+def standing_in(
+    *rates: float,
+    beyond_chance: bool = True,
+    agreement: tuple[float, float] = (0.6, 0.7),
+    reason: str | None = None,
+) -> str:
+    """Return the heading on as many machines as there are winning rates."""
+    section = base(machine=True)
+    first, *rest = section.strata
+    of_judge = first.machines["judge"]
+    alpha = interval(0.1 if beyond_chance else -0.1, 0.6)
+    single = replace(of_judge.single_human_machine, krippendorff_alpha=alpha)
+    names = [f"judge-{n}" for n in range(len(rates))]
+    machines = dict.fromkeys(names, replace(of_judge, single_human_machine=single))
+    annotators, ceiling = interval(0.65, 0.75), Estimate(0.81, n=40)
+    return stand_in_finding(
+        replace(
+            section,
+            strata=(replace(first, machines=machines), *rest),
+            noise_ceiling=dict.fromkeys(
+                names, NoiseCeiling(interval(*agreement), annotators, ceiling)
+            ),
+            alternative_annotator_test={
+                name: AnnotatorTestSection(0.1, "agreement", rate, 0.6, 4, 0, rate >= 0.5, reason)
+                for name, rate in zip(names, rates, strict=True)
+            },
+        )
+    )[0]
+
+
+STANDING_IN = (
+    Case("one of two passes", lambda: standing_in(0.2, 0.7), (f"judge-1 {ABLE}",), (NOT_SHOWN,)),
+    Case("three pass", lambda: standing_in(0.6, 0.7, 0.5), (f"3 machine raters {ABLE}",), ()),
+    Case(
+        "a passing machine agrees as a coin does",
+        lambda: standing_in(0.7, beyond_chance=False),
+        (f"{NOT_SHOWN}; judge-0 reaches 0.65 of at most 0.81",),
+        (ABLE,),
+    ),
+    Case("none passes", lambda: standing_in(0.2), (NOT_SHOWN,), (ABLE, BELOW, UNKNOWN)),
+    Case(
+        "all are below annotators",
+        lambda: standing_in(0.2, agreement=(0.4, 0.6)),
+        (BELOW,),
+        (ABLE, NOT_SHOWN),
+    ),
+    Case(
+        "too few items for a test of any machine",
+        lambda: standing_in(0.2, reason=WHY),
+        (f"{UNKNOWN}: collect more ratings",),
+        (ABLE, NOT_SHOWN, BELOW),
+    ),
+    Case(
+        "a scale without a test",
+        lambda: standing_in(0.2, reason=TOO_MANY_VALUES),
+        (f"{UNKNOWN}: compare its agreement",),
+        (ABLE, NOT_SHOWN, BELOW),
+    ),
+)
+
 MACHINES = (
+    *STANDING_IN,
     Case("passed", lambda: replacing(0.75), (PASSED, OF_FOUR), (FAILED, FEW_SHARED)),
     Case(
         "not passed, with annotators left out",

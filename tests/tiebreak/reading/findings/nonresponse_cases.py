@@ -6,7 +6,8 @@ from tests.tiebreak.reading.findings.case import Case, of
 from tests.tiebreak.reading.findings.situations import base
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 from tiebreak.reading.shown import section_of
-from tiebreak.report.model import CriterionSection, NonresponseSection, NonresponsesOfRaters
+from tiebreak.report.model.nonresponse import NonresponseSection, NonresponsesOfRaters
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import undefined
 
 

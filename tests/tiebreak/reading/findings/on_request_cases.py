@@ -22,20 +22,19 @@ from tiebreak.reading.figures.systems.paired_tests import paired_tests_figures
 from tiebreak.reading.figures.systems.robustness import robustness_figures
 from tiebreak.reading.messages import NO_FINDING_YET
 from tiebreak.reading.while_open import while_unreached
-from tiebreak.report.model import (
-    ControlledWinRateSection,
-    DavidsonSection,
+from tiebreak.report.model.machines import (
     DebiasingSection,
-    LeaderboardSection,
     MachineProbabilities,
-    NextPair,
-    PairedTests,
-    PairwiseAgreementSection,
-    PValuePoint,
-    RaterPair,
     ReliabilitySection,
+)
+from tiebreak.report.model.rankings import (
+    DavidsonSection,
+    LeaderboardSection,
+    NextPair,
     RobustnessSection,
 )
+from tiebreak.report.model.raters import PairwiseAgreementSection, RaterPair
+from tiebreak.report.model.systems import ControlledWinRateSection, PairedTests, PValuePoint
 from tiebreak.stats import Estimate, Robustness
 from tiebreak.stats.rankings.robustness import RemovedRatings
 

@@ -10,10 +10,7 @@ from tests.tiebreak.reading.findings.situations import (
     interval,
 )
 from tiebreak.reading.figures.systems.transitivity import ORDER_TITLE, order_figure
-from tiebreak.report.model import (
-    BradleyTerryFit,
-    TransitivitySection,
-)
+from tiebreak.report.model.rankings import BradleyTerryFit, TransitivitySection
 from tiebreak.stats import Estimate
 from tiebreak.stats.rankings.transitivity import Triads
 

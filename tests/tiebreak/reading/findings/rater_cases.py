@@ -26,11 +26,7 @@ from tiebreak.reading.figures.raters.single_raters import (
 )
 from tiebreak.reading.figures.systems.systems import win_rates_figure
 from tiebreak.reading.messages import THICK
-from tiebreak.report.model import (
-    DawidSkeneRater,
-    DawidSkeneSection,
-    SelfConsistencySection,
-)
+from tiebreak.report.model.raters import DawidSkeneRater, DawidSkeneSection, SelfConsistencySection
 from tiebreak.stats import Estimate
 
 REPEATED = "80% of planned repeats were answered as the first time"

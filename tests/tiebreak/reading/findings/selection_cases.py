@@ -14,9 +14,7 @@ from tiebreak.reading.findings import (
     selection_finding,
 )
 from tiebreak.reading.messages import WEIGHTED_TO_DATASET, WIN_RATE_IS
-from tiebreak.report.model import (
-    PairSelection,
-)
+from tiebreak.report.model.selection import PairSelection
 
 SAVED = "Selecting instances saved about 120 ratings for a vs b"
 COST = "Selecting instances cost about 120 additional ratings for a vs b"

@@ -25,9 +25,7 @@ from tiebreak.reading.findings import (
     sets_finding,
 )
 from tiebreak.reading.messages import NO_SETS, RATING_SET, SINGLE_SETS
-from tiebreak.report.model import (
-    CriterionSection,
-)
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 
 RISES = "Consistency of these annotators rises with separability"

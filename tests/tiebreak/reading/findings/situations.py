@@ -9,17 +9,11 @@ from functools import cache
 import numpy as np
 
 from tests.metrics.studies import preferences, report_of
-from tiebreak.report.model import (
-    BiasSection,
-    CriterionSection,
-    FatigueSection,
-    PairSelection,
-    PairSequence,
-    RatingSetsSection,
-    SequencePoint,
-    SimultaneousSection,
-    StoppingSection,
-)
+from tiebreak.report.model.raters import BiasSection, FatigueSection, RatingSetsSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.selection import PairSelection
+from tiebreak.report.model.stopping import PairSequence, SequencePoint, StoppingSection
+from tiebreak.report.model.systems import SimultaneousSection
 from tiebreak.stats import Estimate, RankSet, undefined
 from tiebreak.stats.core.results import Instances, NarrowerInterval, Raters, Scope
 

@@ -16,9 +16,7 @@ from tests.tiebreak.reading.findings.situations import (
 )
 from tests.tiebreak.reading.findings.watching_cases import SO_FAR, watching
 from tiebreak.reading.messages import NO_PLAN_KNOWN
-from tiebreak.report.model import (
-    CriterionSection,
-)
+from tiebreak.report.model.report import CriterionSection
 
 NOW_IS = f"Stopping now, the result is: {SO_FAR}"
 NOW_WOULD_BE = f"Stopping now, the result would be: {SO_FAR}"

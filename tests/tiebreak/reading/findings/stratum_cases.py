@@ -16,7 +16,8 @@ from tiebreak.reading.figures.of_part import of_part
 from tiebreak.reading.figures.raters.agreement import machine_figures
 from tiebreak.reading.stratum_findings import chance_finding, delta_finding, guessing_finding
 from tiebreak.reading.while_open import while_unreached
-from tiebreak.report.model import CriterionSection, StratumSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import StratumSection
 from tiebreak.stats import Estimate
 
 HIGH, LOW, AROUND = (

@@ -29,9 +29,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.reading.document.summary import summary
 from tiebreak.reading.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from tiebreak.report import build_report
-from tiebreak.report.model import (
-    CriterionSection,
-)
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 
 ONE_PAIR = (

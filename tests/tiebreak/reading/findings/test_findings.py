@@ -15,7 +15,7 @@ from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.findings import share_of
 from tiebreak.reading.shown import number, section_of
-from tiebreak.report.model import OPTIONAL_SECTIONS
+from tiebreak.report.model.report import OPTIONAL_SECTIONS
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate
 

@@ -6,15 +6,14 @@ from tests.tiebreak.reading.findings.case import Case, figure_text, of
 from tests.tiebreak.reading.findings.situations import UNDEFINED, WHY
 from tiebreak.reading.figures.machines.discernment import discernment_figures
 from tiebreak.reading.figures.systems.success_rates import success_rates_figure
-from tiebreak.report.model import (
+from tiebreak.report.model.discernment import (
     DiscernmentOverCriteria,
     DiscernmentSection,
-    KnownOrder,
     PerturbationTest,
     RaterDiscernment,
     ScoreSummary,
-    SuccessRates,
 )
+from tiebreak.report.model.success import KnownOrder, SuccessRates
 from tiebreak.stats import Estimate
 
 SUCCESS = "A success is the answer “yes”."

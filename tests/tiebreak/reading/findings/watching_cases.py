@@ -20,9 +20,7 @@ from tiebreak.reading.messages import (
     WATCHED_SCOPE,
     WATCHED_UNITS,
 )
-from tiebreak.report.model import (
-    CriterionSection,
-)
+from tiebreak.report.model.report import CriterionSection
 
 SO_FAR = "No system is shown to win more often than it loses so far"
 A_OVER_B, B_OVER_A = f"{HERE}a wins more often than b", f"{HERE}b wins more often than a"

@@ -30,9 +30,7 @@ from tiebreak.reading.messages import (
     WEIGHTED,
     WIN_RATE_IS,
 )
-from tiebreak.report.model import (
-    CriterionSection,
-)
+from tiebreak.report.model.report import CriterionSection
 
 NOBODY = "No system is shown to win more often than it loses"
 TOO_FEW_ITEMS = "9 items are too few to say which system is better"

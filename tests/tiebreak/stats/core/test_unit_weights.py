@@ -22,7 +22,7 @@ from tiebreak.stats import (
 )
 from tiebreak.stats.core.bootstrap import difference, estimate, estimate_each, on_columns
 from tiebreak.stats.core.unit_weights import UnitWeights
-from tiebreak.stats.machines.human_machine import comparison_statistics
+from tiebreak.stats.machines.comparison_statistics import comparison_statistics
 from tiebreak.stats.raters.agreement import agreement_statistics
 from tiebreak.stats.raters.leave_one_out import NO_PAIR, leave_one_out_statistic
 

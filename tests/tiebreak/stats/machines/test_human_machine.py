@@ -14,7 +14,12 @@ from tiebreak.stats import (
     single_human_machine,
 )
 from tiebreak.stats.core.bootstrap import NO_WIDTH
-from tiebreak.stats.machines.human_machine import AGAINST_MACHINE, AMONG_HUMANS, NO_ORDER, ONE_HUMAN
+from tiebreak.stats.machines.comparison_statistics import (
+    AGAINST_MACHINE,
+    AMONG_HUMANS,
+    NO_ORDER,
+    ONE_HUMAN,
+)
 from tiebreak.stats.raters.additive import NO_PAIR
 from tiebreak.stats.raters.rank_correlations import CONSTANT, kendall_value
 

@@ -8,7 +8,7 @@ from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.reading.words import counted
-from tiebreak.report.model import BudgetPoint, ComparisonBudget
+from tiebreak.report.model.machines import BudgetPoint, ComparisonBudget
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import NAN
 
@@ -66,7 +66,13 @@ def _ranking(number: int, name: str, one: ComparisonBudget) -> Figure:
     title = f"{TITLE}: {name}"
     lowest = min(0.0, *(point.low for point in one.curve))
     bounds = (-1.0 if lowest < 0 else 0.0, 1.0)
-    chart = _chart(one, title, bounds, lambda p: Estimate(p.median, p.low, p.high, n=one.instances))
+    chart = _chart(
+        one,
+        title,
+        "rank correlation",
+        bounds,
+        lambda p: Estimate(p.median, p.low, p.high, n=one.instances),
+    )
     sentence = (
         f"{counted(one.systems, 'system')} on {counted(one.instances, 'instance')} on which all pairs"
         " were answered readably in both orders. Only these count."
@@ -91,7 +97,7 @@ def _accuracy(number: int, name: str, one: ComparisonBudget) -> Figure:
     title, file = f"{ACCURACY_TITLE}: {name}", f"comparison-accuracy-{number}"
     if not one.system_pairs:
         return empty_figure(file, title, NOT_PARTED)
-    chart = _chart(one, title, (0.0, 1.0), _right)
+    chart = _chart(one, title, "share of pairs in the right order", (0.0, 1.0), _right)
     sentence = (
         f"{counted(one.system_pairs, 'pair')} of systems that annotators part by"
         f" {counted(one.ratings, 'rating')} of {counted(one.instances, 'instance')}."
@@ -116,6 +122,7 @@ def _right(point: BudgetPoint) -> Estimate:
 def _chart(
     one: ComparisonBudget,
     title: str,
+    y_label: str,
     bounds: tuple[float, float],
     estimate: Callable[[BudgetPoint], Estimate],
 ) -> Chart:
@@ -128,5 +135,11 @@ def _chart(
         for schedule, kind in KINDS.items()
     ]
     most = max(point.comparisons for point in one.curve)
-    label = "comparisons on each instance"
-    return range_chart(series, [0, most * 1.05], finding=title, x_label=label, y_bounds=bounds)
+    return range_chart(
+        series,
+        [0, most * 1.05],
+        finding=title,
+        x_label="comparisons on each instance",
+        y_label=y_label,
+        y_bounds=bounds,
+    )

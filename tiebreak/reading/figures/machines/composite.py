@@ -12,7 +12,7 @@ from tiebreak.reading.figures.figure import (
     table_of,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import AgreementByCategory, CompositeSection
+from tiebreak.report.model.machines import AgreementByCategory, CompositeSection
 
 TITLE = "Agreement with annotators: machine raters and their composite"
 CATEGORIES_TITLE = "Agreement with annotators by category"

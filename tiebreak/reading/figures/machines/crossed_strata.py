@@ -16,7 +16,8 @@ from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import STRATA_BY_AGREEMENT
 from tiebreak.reading.stratum_findings import guessing_finding
 from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, CrossedSection, StratumSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import CrossedSection, StratumSection
 from tiebreak.stats import Estimate
 
 MAX_DRAWN = 60

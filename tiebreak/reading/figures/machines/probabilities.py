@@ -15,7 +15,7 @@ from tiebreak.reading.figures.figure import (
     estimate_cells,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import DebiasingSection, MachineProbabilities
+from tiebreak.report.model.machines import DebiasingSection, MachineProbabilities
 from tiebreak.stats import Estimate
 
 MAX_DIAGRAMS = 6
@@ -77,7 +77,8 @@ def _reliability(number: int, name: str, one: MachineProbabilities) -> Figure:
         (0, 1),
         finding=title,
         x_label=f"probability {ANSWER_NAMES[one.answer]}",
-        with_diagonal=True,
+        y_label="share of annotators",
+        diagonal="perfectly calibrated",
     )
     if not chart:
         return empty_figure(slug, title, one.brier_score.reason or "")

@@ -10,7 +10,7 @@ from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
 from tiebreak.reading.figures.raters.agreement import MAX_STRATA
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
-from tiebreak.report.model import MachineReplacement, ReplacementStratum
+from tiebreak.report.model.machines import MachineReplacement, ReplacementStratum
 from tiebreak.stats import Estimate
 
 TITLE = "Machine raters compared with single annotators, by kind of item"

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterator
 
 from tiebreak.digits import percent
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import (
+    NO_DIFFERENCE,
+    NO_RELATION,
+    IntervalRow,
+    Mark,
+    interval_chart,
+)
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import (
     Cell,
@@ -15,7 +21,7 @@ from tiebreak.reading.figures.figure import (
 )
 from tiebreak.reading.messages import LEFT_OUT
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
+from tiebreak.report.model.machines import (
     ScoringAgreement,
     ScoringComparison,
     ScoringSection,
@@ -100,7 +106,7 @@ def _differences(section: ScoringSection) -> Figure:
         _grouped(section, marks),
         finding=DIFFERENCE_TITLE,
         label="difference of agreement",
-        reference=0,
+        references=[NO_DIFFERENCE],
         bounds=(-1, 1),
     )
     table = table_of(_by_rule(section, marks), "scores vs comparisons")
@@ -156,7 +162,11 @@ def _ranks(section: ScoringSection) -> Figure:
     ranked = {name: marks for name, one in of.items() if (marks := tuple(_marks(one)))}
     rows = [IntervalRow(name, marks) for name, marks in ranked.items()]
     chart = interval_chart(
-        rows, finding=RANKS_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
+        rows,
+        finding=RANKS_TITLE,
+        label="rank correlation",
+        references=[NO_RELATION],
+        bounds=(-1, 1),
     )
     reasons = dict.fromkeys(one.reason for one in of.values() if one.reason)
     keys = [key for _, key, _ in SERIES]

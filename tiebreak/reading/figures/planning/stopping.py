@@ -4,7 +4,8 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.messages import NO_PLAN_KNOWN, NO_SEQUENCE_YET
-from tiebreak.report.model import CriterionSection, PairSequence
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.stopping import PairSequence
 
 MAX_PAIRS = 6
 TITLE = "Width of the interval by number of ratings"

@@ -4,8 +4,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.figures.figure import Figure, empty_figure, table_of
+from tiebreak.reading.charts.intervals import (
+    CHANCE,
+    NO_DIFFERENCE,
+    IntervalRow,
+    Mark,
+    interval_chart,
+)
+from tiebreak.reading.charts.svg import kinds_of
+from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import (
     BY_LABELS,
     NO_ALPHA_HEADING,
@@ -13,10 +20,11 @@ from tiebreak.reading.findings import (
     share_of,
     stratum_name,
 )
+from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.messages import STRATA_BY_AGREEMENT
 from tiebreak.reading.stratum_findings import chance_finding, delta_finding
-from tiebreak.reading.words import counted
-from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSection
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import MachineAgreement, StratumSection
 
 STRATIFIERS = {
     "all": "All items",
@@ -41,9 +49,9 @@ MACHINE_READING = (
 )
 MACHINES_TITLE = "Agreement of machine raters with annotators"
 MACHINES_READING = (
-    "● is Krippendorff's α among annotators. For each machine rater, ■ is its α with their majority label,"
-    " and □ with one annotator drawn at random, which is the fair comparison with ●. The machine rater"
-    " with the highest □ comes first. This order applies to these items and annotators only: machine raters"
+    "● is Krippendorff's α among annotators. An angular mark is the α of a machine rater with one annotator"
+    " drawn at random, which is the fair comparison with ●. The machine rater"
+    " with the highest α comes first. This order applies to these items and annotators only: machine raters"
     " whose intervals overlap may be equally good, and the first of many looks better than it is."
     " A machine rater may have rated other items than another; compare two on the same items under"
     " “Machine raters compared on the same items” below. On some kinds of items it can be quite different."
@@ -65,7 +73,7 @@ def agreement_figure(section: CriterionSection) -> Figure:
         # Items that were grouped by their agreement would only show that they agree.
         [stratifier for stratifier in STRATIFIERS if stratifier not in BY_LABELS],
     )
-    chart = interval_chart(rows, finding=finding, label="Krippendorff's α", reference=0)
+    chart = interval_chart(rows, finding=finding, label="Krippendorff's α", references=[CHANCE])
     return Figure(
         "agreement",
         finding,
@@ -84,19 +92,26 @@ def machines_figure(section: CriterionSection) -> Figure:
     highest_first = sorted(
         machines, key=lambda name: -alphas[name].value if alphas[name].is_defined else math.inf
     )
-    rows = [IntervalRow("annotators", (_among_annotators(section.all_units),))]
-    rows += [IntervalRow(name, _with_annotators(machines[name])) for name in highest_first]
-    chart = interval_chart(rows, finding=MACHINES_TITLE, label="Krippendorff's α", reference=0)
+    kinds, among = kinds_of(machines), section.all_units.human_human.krippendorff_alpha
+    rows = [IntervalRow("annotators", (Mark("human", among, "annotators"),))]
+    rows += [IntervalRow(name, (Mark(kinds[name], alphas[name], name),)) for name in highest_first]
+    finding, sentence = stand_in_finding(section)
+    chart = interval_chart(
+        rows,
+        finding=finding,
+        label="Krippendorff's α with one annotator",
+        references=[CHANCE, (among.value, "two annotators")],
+    )
     if not chart:
-        return empty_figure("machines", MACHINES_TITLE, _reason(next(iter(machines.values()))))
-    sentence = f"{counted(len(machines), 'machine rater')}, on all items that were rated."
+        return empty_figure("machines", finding, sentence)
     return Figure(
         "machines",
-        MACHINES_TITLE,
-        sentence,
+        finding,
+        f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}",
         chart,
         *table_of(rows, "rater"),
         MACHINES_READING,
+        title=MACHINES_TITLE,
     )
 
 
@@ -124,7 +139,7 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
 
     title = f"Agreement of {machine} with annotators, by kind of item"
     rows = stratum_rows(section, marks)
-    chart = interval_chart(rows, finding=title, label="Krippendorff's α", reference=0)
+    chart = interval_chart(rows, finding=title, label="Krippendorff's α", references=[CHANCE])
     if not chart:
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
     return Figure(
@@ -156,7 +171,9 @@ def _delta_figure(section: CriterionSection, machine: str, name: str) -> Figure:
     rows = stratum_rows(
         section, lambda s: (Mark("machine", s.machines[machine].delta.krippendorff_alpha, "Δ"),)
     )
-    chart = interval_chart(rows, finding=title, label="Δ of Krippendorff's α", reference=0)
+    chart = interval_chart(
+        rows, finding=title, label="Δ of Krippendorff's α", references=[NO_DIFFERENCE]
+    )
     if not chart:
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
     return Figure(

@@ -6,7 +6,8 @@ from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import scope_sentence, scope_suffix
-from tiebreak.report.model import Bias, CriterionSection
+from tiebreak.report.model.raters import Bias
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate, undefined
 
 TITLE = "Position and length bias"
@@ -28,7 +29,9 @@ def bias_figure(section: CriterionSection) -> Figure:
     for machine, bias in sorted(section.bias.machines.items()):
         rows += _rows(machine, bias, kinds[machine])
     finding, scope = _finding(section.bias.simultaneous or section.bias)
-    chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
+    chart = interval_chart(
+        rows, finding=finding, label="bias", references=[(0, "no bias")], bounds=(-1, 1)
+    )
     reasons = (section.bias.position.reason, section.bias.length.reason)
     sentence = " ".join(filter(None, [scope if chart else "", *dict.fromkeys(reasons)]))
     sentence = f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}"

@@ -21,7 +21,8 @@ from tiebreak.reading.findings import (
     why_no_consistency,
 )
 from tiebreak.reading.messages import RATING_SET
-from tiebreak.report.model import CriterionSection, RaterSets
+from tiebreak.report.model.raters import RaterSets
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 from tiebreak.stats.raters.rating_sets import SeparabilityRange
 
@@ -62,7 +63,7 @@ def consistency_figure(section: CriterionSection) -> Figure:
         "consistency",
         finding,
         sentence,
-        _drawn(series, sets, finding),
+        _drawn(series, sets, finding, "mean consistency"),
         COLUMNS,
         tuple(_cells(series)),
         CONSISTENCY_READING,
@@ -85,7 +86,7 @@ def set_shares_figure(section: CriterionSection) -> Figure:
         "set-shares",
         finding,
         sentence,
-        _drawn(series, sets, finding),
+        _drawn(series, sets, finding, "share of rating sets"),
         COLUMNS,
         tuple(_cells(series)),
         SHARES_READING,
@@ -107,7 +108,7 @@ def strength_figure(section: CriterionSection) -> Figure:
         "preference-strength",
         STRENGTH_TITLE,
         f"The mean of all sets is {in_digits(strength.value)}." if strength.is_defined else "",
-        _drawn(series, sets, STRENGTH_TITLE, y_bounds=(-1.0, 1.0)),
+        _drawn(series, sets, STRENGTH_TITLE, "mean preference", y_bounds=(-1.0, 1.0)),
         COLUMNS,
         tuple(_cells(series)),
         STRENGTH_READING,
@@ -139,11 +140,19 @@ def _drawn(
     series: Sequence[Series],
     sets: RaterSets,
     finding: str,
+    y_label: str,
     y_bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Chart:
     ranges = sets.by_separability
     edges = [row.low for row in ranges] + [row.high for row in ranges[-1:]]
-    return range_chart(series, edges or [0, 1], finding=finding, x_label=X_LABEL, y_bounds=y_bounds)
+    return range_chart(
+        series,
+        edges or [0, 1],
+        finding=finding,
+        x_label=X_LABEL,
+        y_label=y_label,
+        y_bounds=y_bounds,
+    )
 
 
 def _cells(series: Sequence[_SetSeries]) -> Iterator[tuple[Cell, ...]]:

@@ -4,7 +4,8 @@ from tiebreak.digits import in_digits, small_in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import annotators_of, scope_sentence, scope_suffix
-from tiebreak.report.model import CriterionSection, FatigueSection
+from tiebreak.report.model.raters import FatigueSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 
 TITLE = "Agreement and time per answer over an annotator's items"
@@ -33,7 +34,9 @@ def fatigue_slopes_figure(section: CriterionSection) -> Figure:
         for name, change in changes.items()
     ]
     finding = _finding(fatigue)
-    chart = interval_chart(rows, finding=finding, label="change for 10 items more", reference=0)
+    chart = interval_chart(
+        rows, finding=finding, label="change for 10 items more", references=[(0, "no change")]
+    )
     if not chart:
         return empty_figure("fatigue-slopes", TITLE, fatigue.agreement.reason or "")
     estimates = [e for e in (fatigue.agreement, fatigue.duration) if e.has_interval]

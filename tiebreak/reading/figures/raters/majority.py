@@ -4,7 +4,7 @@ from tiebreak.digits import percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure, reading_if_drawn, table_of
 from tiebreak.reading.words import counted
-from tiebreak.report.model import MajoritySection
+from tiebreak.report.model.raters import MajoritySection
 
 TITLE = "Reliability of the majority of several ratings"
 READING = (

@@ -5,7 +5,7 @@ from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Figure, table_of
 from tiebreak.reading.messages import ABOUT_NONRESPONSE
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import part_title
 
 MARKS: dict[str, tuple[Kind, Kind]] = {

@@ -10,7 +10,8 @@ from tiebreak.reading.charts.perception import Band, perception_chart
 from tiebreak.reading.figures.figure import Cell, Figure, empty_figure
 from tiebreak.reading.findings import central_name, perception_finding
 from tiebreak.reading.words import counts_of
-from tiebreak.report.model import CriterionSection, PerceptionBin
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.strata import PerceptionBin
 from tiebreak.report.sections.raters.raters import MAX_LABELS
 from tiebreak.scales import Scale
 

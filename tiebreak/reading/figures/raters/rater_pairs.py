@@ -1,7 +1,13 @@
 """Annotators two by two, and agreement without each of them."""
 
 from tiebreak.digits import percent
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import (
+    CHANCE,
+    NO_DIFFERENCE,
+    IntervalRow,
+    Mark,
+    interval_chart,
+)
 from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
     Figure,
@@ -11,9 +17,7 @@ from tiebreak.reading.figures.figure import (
     table_of,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
-    PairwiseAgreementSection,
-)
+from tiebreak.report.model.raters import PairwiseAgreementSection
 from tiebreak.stats import Estimate, Influence
 
 PAIRS_TITLE = "Annotators two by two"
@@ -53,7 +57,9 @@ def pairwise_figures(section: PairwiseAgreementSection) -> list[Figure]:
         )
         for pair in section.lowest
     ]
-    chart = interval_chart(rows[:MAX_DRAWN], finding=PAIRS_TITLE, label="agreement", reference=0)
+    chart = interval_chart(
+        rows[:MAX_DRAWN], finding=PAIRS_TITLE, label="agreement", references=[CHANCE]
+    )
     sentence = (
         f"{counted(section.pairs, 'pair')} of annotators with at least 10 items in common; the median"
         f" share of equal answers is {percent(section.median)}. The {len(rows)} with the lowest share are"
@@ -81,7 +87,7 @@ def influence_figures(section: dict[str, Influence]) -> list[Figure]:
     )
     rows = [IntervalRow(name, (Mark("human", one.change),)) for name, one in by_change]
     chart = interval_chart(
-        rows[:MAX_DRAWN], finding=INFLUENCE_TITLE, label="change of α", reference=0
+        rows[:MAX_DRAWN], finding=INFLUENCE_TITLE, label="change of α", references=[NO_DIFFERENCE]
     )
     if not chart:
         reasons = {one.change.reason or "" for one in section.values()}

@@ -14,7 +14,9 @@ from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Cell, Figure, empty_figure, table_of
 from tiebreak.reading.figures.raters.perception import label_names
 from tiebreak.reading.findings import scope_sentence, scope_suffix
-from tiebreak.report.model import CriterionSection, DawidSkeneRater, Matrix, RaterSection
+from tiebreak.report.model.fields import Matrix
+from tiebreak.report.model.raters import DawidSkeneRater, RaterSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.raters.raters import MAX_LABELS, NOBODY_ELSE
 from tiebreak.stats import Estimate, undefined
 

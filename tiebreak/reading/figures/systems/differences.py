@@ -3,7 +3,7 @@
 from math import ceil, isnan
 
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import NO_DIFFERENCE, IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
     Figure,
@@ -14,7 +14,7 @@ from tiebreak.reading.figures.figure import (
 )
 from tiebreak.reading.findings import scope_suffix
 from tiebreak.reading.messages import NO_SYSTEMS, WITH_THESE
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import SystemDifference
 
 TITLE = "Differences of two systems"
@@ -32,7 +32,9 @@ def differences_figure(section: CriterionSection) -> Figure:
     """Return the differences of all pairs of systems that were compared."""
     found = (section.systems.differences if section.systems else None) or {}
     rows = [IntervalRow(name, (Mark("human", one.difference),)) for name, one in found.items()]
-    chart = interval_chart(rows[:MAX_DRAWN], finding=TITLE, label="difference", reference=0)
+    chart = interval_chart(
+        rows[:MAX_DRAWN], finding=TITLE, label="difference", references=[NO_DIFFERENCE]
+    )
     estimates = [one.difference for one in found.values()]
     if not chart:
         reason = next((one.reason for one in estimates if one.reason), NO_SYSTEMS)

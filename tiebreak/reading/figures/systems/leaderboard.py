@@ -4,7 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import (
+    NO_DIFFERENCE,
+    NO_PREFERENCE,
+    IntervalRow,
+    Mark,
+    interval_chart,
+)
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import shortened
 from tiebreak.reading.figures.figure import (
@@ -21,13 +27,10 @@ from tiebreak.reading.figures.figure import (
 from tiebreak.reading.figures.systems.transitivity import has_several
 from tiebreak.reading.findings import best_first
 from tiebreak.reading.while_open import unreached
-from tiebreak.report.model import (
-    CriterionSection,
-    Estimates,
-    LeaderboardSection,
-    NextPair,
-    SystemsSection,
-)
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.rankings import LeaderboardSection, NextPair
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
 
 MAX_SYSTEMS = 12  # of which a matrix is drawn; a phone shows about four columns at a time
@@ -162,7 +165,11 @@ def _board_figure(section: LeaderboardSection) -> Figure:
         for name in _best_first(section.win_rate)
     ]
     chart = interval_chart(
-        rows[:MAX_ROWS], finding=BOARD_TITLE, label="win rate", reference=0.5, bounds=(0, 1)
+        rows[:MAX_ROWS],
+        finding=BOARD_TITLE,
+        label="win rate",
+        references=[NO_PREFERENCE],
+        bounds=(0, 1),
     )
     equal = f"Held equal: {', '.join(section.held_equal)}." if held else section.controlled_reason
     thick = about_thick_lines(section.win_rate.values())
@@ -218,7 +225,10 @@ def _next_figure(pairs: Sequence[NextPair]) -> Figure:
         for pair in pairs
     ]
     chart = interval_chart(
-        rows[:MAX_ROWS], finding=NEXT_TITLE, label="difference of win rates", reference=0
+        rows[:MAX_ROWS],
+        finding=NEXT_TITLE,
+        label="difference of win rates",
+        references=[NO_DIFFERENCE],
     )
     if not chart:
         return empty_figure(name, NEXT_TITLE, _reasons(pairs) or NO_PAIRS)

@@ -10,9 +10,7 @@ from tiebreak.reading.figures.figure import (
     table_of,
 )
 from tiebreak.reading.words import counted
-from tiebreak.report.model import (
-    PairedTests,
-)
+from tiebreak.report.model.systems import PairedTests
 from tiebreak.stats import Estimate
 
 MAX_CURVES = 6
@@ -56,7 +54,11 @@ def paired_tests_figures(section: dict[str, PairedTests]) -> list[Figure]:
         for name, pair in section.items()
     ]
     chart = interval_chart(
-        rows[:MAX_DRAWN], finding=TESTS_TITLE, label="p-value", reference=0.05, bounds=(0, 1)
+        rows[:MAX_DRAWN],
+        finding=TESTS_TITLE,
+        label="p-value",
+        references=[(0.05, "0.05")],
+        bounds=(0, 1),
     )
     reasons = dict.fromkeys(p.t_test.reason for p in section.values() if p.t_test.reason)
     tests = Figure(
@@ -86,6 +88,7 @@ def _curve(slug: str, name: str, pair: PairedTests) -> Figure:
         [0, pair.instances * 1.02],
         finding=title,
         x_label="instances",
+        y_label="p-value",
     )
     half = next((p.instances for p in pair.curve if p.significant >= 0.5), None)
     sentence = (

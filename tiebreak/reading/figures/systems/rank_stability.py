@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import NO_RELATION, IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.report.model import NamedPart, RankStabilitySection, SplitHalves
+from tiebreak.report.model.rankings import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.sections.systems.rank_stability import ANNOTATORS
 from tiebreak.stats import Estimate, undefined
 
@@ -91,7 +91,11 @@ def _halves(section: dict[str, RankStabilitySection]) -> Figure:
     kinds = kinds_of(halves.keys() - {ANNOTATORS}) | {ANNOTATORS: "human"}
     rows = [IntervalRow(name, (Mark(kinds[name], _estimate(one)),)) for name, one in halves.items()]
     chart = interval_chart(
-        rows, finding=HALVES_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
+        rows,
+        finding=HALVES_TITLE,
+        label="rank correlation",
+        references=[NO_RELATION],
+        bounds=(-1, 1),
     )
     reasons = dict.fromkeys(one.reason for one in halves.values() if one.reason)
     columns = (
@@ -142,7 +146,11 @@ def _parts(section: dict[str, RankStabilitySection]) -> Figure:
     )
     rows, reading = [*_part_rows(section)], PARTS_READING + _how_counted(section)
     chart = interval_chart(
-        rows, finding=PARTS_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
+        rows,
+        finding=PARTS_TITLE,
+        label="rank correlation",
+        references=[NO_RELATION],
+        bounds=(-1, 1),
     )
     return Figure(
         *("parts", PARTS_TITLE, " ".join(sentences), chart, columns, cells, reading),

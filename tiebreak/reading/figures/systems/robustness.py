@@ -10,9 +10,7 @@ from tiebreak.reading.figures.figure import (
     draws,
     empty_figure,
 )
-from tiebreak.report.model import (
-    RobustnessSection,
-)
+from tiebreak.report.model.rankings import RobustnessSection
 from tiebreak.stats import Estimate, Robustness
 
 ROBUSTNESS_TITLE = "How few ratings decide the ranking"
@@ -49,7 +47,10 @@ def robustness_figures(section: RobustnessSection) -> list[Figure]:
         return [empty_figure("robustness", title, section.top.reason or "")]
     finding = _top_finding(section.top) or title
     chart = interval_chart(
-        drawn[:MAX_DRAWN], finding=finding, label="share of ratings removed", reference=0
+        drawn[:MAX_DRAWN],
+        finding=finding,
+        label="share of ratings removed",
+        references=[(0, "none")],
     )
     cells = tuple(_robust_cells(name, one) for name, one in rows)
     sentence = " ".join(filter(None, [_removed(section.top), section.top.reason]))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, table_of
-from tiebreak.report.model import KnownOrder, SuccessRates, SystemSuccess
+from tiebreak.report.model.success import KnownOrder, SuccessRates, SystemSuccess
 from tiebreak.stats import Estimate
 
 TITLE = "Success rates of the systems"

@@ -2,7 +2,13 @@
 
 from collections.abc import Iterable
 
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart, row_per_mark
+from tiebreak.reading.charts.intervals import (
+    AVERAGE,
+    NO_PREFERENCE,
+    IntervalRow,
+    Mark,
+    interval_chart,
+)
 from tiebreak.reading.charts.svg import kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
     Figure,
@@ -16,7 +22,9 @@ from tiebreak.reading.findings import best_first, scope_sentence, win_rate_findi
 from tiebreak.reading.messages import NO_SHARED_RANK
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted, counts_lines
-from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
 
 MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are next to the figure
@@ -38,10 +46,10 @@ POWERED_READING = (
 )
 MACHINE_WIN_RATES_TITLE = "Win rates by annotators and by each machine rater alone"
 MACHINE_WIN_RATES_READING = (
-    "A circle is a system's win rate by annotators, and each square its win rate by the ratings of one"
+    "A circle is a system's win rate by annotators, and each angular mark its win rate by the ratings of one"
     " machine rater, in both orders if it rated in both; lines are 95% intervals, which for machine"
     " raters apply to similar instances and to these machine raters as they are. A machine rater may have"
-    " rated other items than annotators did. Where a square lies far from the circle, do not take"
+    " rated other items than annotators did. Where one lies far from the circle, do not take"
     " the machine rater's ranking for annotators'. Where it lies close, the two may still disagree item by"
     " item: the agreement below says how often."
 )
@@ -96,8 +104,10 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         # A chart of other intervals would show what the heading must not say.
         rates = {" against ".join(p.systems): p.win_rate for p in stopping.pairs.values()}
         rows, reading = _rows(rates, {}), SEQUENCE_READING
+        label = "share that the first system wins (a tie counts half)"
     else:
         powered = systems.prediction_powered or _stacks(systems)
+        label = win_rate_label(systems.win_rate)
         ordered = {name: systems.win_rate[name] for name in best_first(systems)}
         rows = _rows(ordered, powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
@@ -105,7 +115,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
     counts = counts_lines(section)
     description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
     chart = interval_chart(
-        rows, finding=description, label="win rate", reference=0.5, bounds=(0, 1)
+        rows, finding=description, label=label, references=[NO_PREFERENCE], bounds=(0, 1)
     )
     return Figure(
         "win-rates",
@@ -117,6 +127,11 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         title="Win rates",
         counts=counts,
     )
+
+
+def win_rate_label(systems: Iterable[str]) -> str:
+    """Return what an axis of win rates shows."""
+    return f"win rate over the other {'systems' if len(list(systems)) > 2 else 'system'} (a tie counts half)"
 
 
 def machine_win_rates_figure(section: CriterionSection) -> Figure:
@@ -140,10 +155,10 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
         for name in best_first(systems)
     ]
     chart = interval_chart(
-        list(row_per_mark(rows)),
+        rows,
         finding=MACHINE_WIN_RATES_TITLE,
-        label="win rate",
-        reference=0.5,
+        label=win_rate_label(systems.win_rate),
+        references=[NO_PREFERENCE],
         bounds=(0, 1),
     )
     note = "" if by_people else WITHOUT_ANNOTATORS_READING
@@ -164,7 +179,7 @@ def strengths_figure(section: CriterionSection) -> Figure:
     if not strengths:
         return empty_figure("strengths", title, "There are no Bradley–Terry strengths.")
     rows = [IntervalRow(name, (Mark("human", e),)) for name, e in strengths.items()]
-    chart = interval_chart(rows, finding=title, label="strength (log odds)", reference=0)
+    chart = interval_chart(rows, finding=title, label="strength (log odds)", references=[AVERAGE])
     sentence = f"{_why_undefined(strengths.values())}{about_thick_lines(strengths.values())}"
     return Figure("strengths", title, sentence, chart, *table_of(rows), STRENGTH_READING)
 

@@ -6,7 +6,8 @@ from tiebreak.digits import in_digits, p_in_digits, percent
 from tiebreak.reading.charts.curves import scatter_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.findings import scope_suffix
-from tiebreak.report.model import CriterionSection, TransitivitySection
+from tiebreak.report.model.rankings import TransitivitySection
+from tiebreak.report.model.report import CriterionSection
 
 SIGNIFICANT = 0.05
 MIN_SYSTEMS = 3
@@ -37,7 +38,7 @@ def order_figure(section: CriterionSection) -> Figure:
         finding=finding,
         x_label="win rate by strengths",
         y_label="observed win rate",
-        with_diagonal=True,
+        diagonal="as the strengths imply",
     )
     return Figure(
         "order",

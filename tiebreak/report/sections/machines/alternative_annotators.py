@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
-from tiebreak.report.model import AnnotatorTestSection, LicenceTest
+from tiebreak.report.model.machines import AnnotatorTestSection, LicenceTest
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import section
 from tiebreak.scales import MAX_POINTS

@@ -16,7 +16,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import BudgetPoint, ComparisonBudget
+from tiebreak.report.model.machines import BudgetPoint, ComparisonBudget
 from tiebreak.report.needs import has_machines_and_three_systems
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.registry import section

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion, Machine
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import AgreementByCategory, CompositeSection, Estimates
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.machines import AgreementByCategory, CompositeSection
 from tiebreak.report.needs import has_two_machines
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT

@@ -5,7 +5,8 @@ import numpy as np
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import CROSSED, CrossedSection
+from tiebreak.report.model.fields import CROSSED
+from tiebreak.report.model.strata import CrossedSection
 from tiebreak.report.needs import has_machines_and_pairs
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import strata_section

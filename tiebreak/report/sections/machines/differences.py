@@ -11,7 +11,7 @@ import numpy as np
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import MachineDifference, MachineDifferencesSection
+from tiebreak.report.model.machines import MachineDifference, MachineDifferencesSection
 from tiebreak.report.needs import has_two_machines
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import (
+from tiebreak.report.model.discernment import (
     CombinedTest,
     DiscernmentOverCriteria,
     DiscernmentSection,

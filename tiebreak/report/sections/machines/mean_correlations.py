@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import MeanCorrelations
+from tiebreak.report.model.raters import MeanCorrelations
 from tiebreak.report.needs import has_ordered_machines
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.many_values import correlations_of_values

@@ -5,7 +5,7 @@ import numpy as np
 from tiebreak.report.criterion import Criterion, Machine
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import NoiseCeiling
+from tiebreak.report.model.machines import NoiseCeiling
 from tiebreak.report.registry import core, section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.stats import Comparison, noise_ceiling, undefined

@@ -10,7 +10,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import (
+from tiebreak.report.model.machines import (
     DebiasingSection,
     MachineProbabilities,
     ProbabilitySource,

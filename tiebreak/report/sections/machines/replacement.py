@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import MachineReplacement, ReplacementStratum
+from tiebreak.report.model.machines import MachineReplacement, ReplacementStratum
 from tiebreak.report.needs import has_machines
 from tiebreak.report.registry import section
 from tiebreak.report.sections.machines.alternative_annotators import faces_of_coin, licence_tests

@@ -16,7 +16,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import (
+from tiebreak.report.model.machines import (
     ScoringAgreement,
     ScoringComparison,
     ScoringSection,

@@ -12,7 +12,8 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import BY_KEY, Estimates, WinRateStrata, WinRateStratum
+from tiebreak.report.model.fields import BY_KEY, Estimates
+from tiebreak.report.model.systems import WinRateStrata, WinRateStratum
 from tiebreak.report.needs import has_systems_and_machines
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.registry import section

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import PairComponents
+from tiebreak.report.model.selection import PairComponents
 from tiebreak.report.needs import is_preference
 from tiebreak.report.registry import section
 from tiebreak.stats import (

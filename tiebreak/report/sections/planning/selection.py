@@ -13,7 +13,7 @@ from tiebreak.report.design_weights import (
     drawn_units,
     has_phases,
 )
-from tiebreak.report.model import PairSelection
+from tiebreak.report.model.selection import PairSelection
 from tiebreak.report.needs import is_preference
 from tiebreak.report.registry import section
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tiebreak.errors import InvalidInput
-from tiebreak.report.model import PairComponents, Report
+from tiebreak.report.model.report import Report
+from tiebreak.report.model.selection import PairComponents
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
 SIMULATED = (

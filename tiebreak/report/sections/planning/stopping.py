@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tiebreak.report.model import NeededInstances, PairSequence, SequencePoint
+from tiebreak.report.model.stopping import NeededInstances, PairSequence, SequencePoint
 from tiebreak.report.registry import Section, declare
 from tiebreak.stats import confidence_sequence
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
-from tiebreak.report.model import Bias, BiasSection
+from tiebreak.report.model.raters import Bias, BiasSection
 from tiebreak.report.needs import is_preference
 from tiebreak.report.registry import section
 from tiebreak.report.scopes import of_drawn

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import ChanceCorrectedSection, Estimates
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import ChanceCorrectedSection
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import section
 from tiebreak.scales import MAX_POINTS

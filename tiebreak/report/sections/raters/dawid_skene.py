@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import DawidSkeneRater, DawidSkeneSection
+from tiebreak.report.model.raters import DawidSkeneRater, DawidSkeneSection
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.raters import MAX_LABELS

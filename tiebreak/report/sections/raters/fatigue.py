@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import FatigueSection
+from tiebreak.report.model.raters import FatigueSection
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import section
 from tiebreak.stats import Estimate, position_slope

@@ -5,7 +5,8 @@ import numpy as np
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, MajoritySection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import MajoritySection
 from tiebreak.report.needs import has_ratings
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT

@@ -14,7 +14,8 @@ from scipy.stats import kendalltau, spearmanr
 
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, StratumSection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.strata import StratumSection
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import core, section
 from tiebreak.report.sections.raters.strata import HumanRatings, entry, strata_of, strata_section
@@ -30,7 +31,7 @@ from tiebreak.stats.core.bootstrap import (
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.core.independence import drop_unreliable_interval
 from tiebreak.stats.core.results import NAN, THESE
-from tiebreak.stats.machines.human_machine import AGAINST_MACHINE, AMONG_HUMANS
+from tiebreak.stats.machines.comparison_statistics import AGAINST_MACHINE, AMONG_HUMANS
 from tiebreak.stats.raters.additive import (
     NO_PAIR,
     ONE_LABEL,

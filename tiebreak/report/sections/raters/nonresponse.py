@@ -7,7 +7,11 @@ import numpy as np
 from tiebreak.formats import RatingTable
 from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.report.criterion import Criterion, rows_of_units
-from tiebreak.report.model import NonresponseCounts, NonresponseSection, NonresponsesOfRaters
+from tiebreak.report.model.nonresponse import (
+    NonresponseCounts,
+    NonresponseSection,
+    NonresponsesOfRaters,
+)
 from tiebreak.report.registry import core, section
 from tiebreak.stats import Estimate, undefined
 from tiebreak.stats.core.proportions import WILSON, wilson_interval

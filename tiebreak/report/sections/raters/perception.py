@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import Distribution, PerceptionBin
+from tiebreak.report.model.fields import Distribution
+from tiebreak.report.model.strata import PerceptionBin
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import section
 from tiebreak.stats.raters.label_pairs import central_weights

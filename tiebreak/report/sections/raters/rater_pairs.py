@@ -8,7 +8,7 @@ import numpy as np
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import PairwiseAgreementSection, RaterPair
+from tiebreak.report.model.raters import PairwiseAgreementSection, RaterPair
 from tiebreak.report.needs import has_ratings
 from tiebreak.report.registry import section
 from tiebreak.scales import MAX_POINTS

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Codes, Criterion
-from tiebreak.report.model import Matrix, RaterSection
+from tiebreak.report.model.fields import Matrix
+from tiebreak.report.model.raters import RaterSection
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 from tiebreak.stats.core.results import Estimate, undefined

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import in_population
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import RaterSets, RatingSetsSection
+from tiebreak.report.model.raters import RaterSets, RatingSetsSection
 from tiebreak.report.needs import is_preference
 from tiebreak.report.registry import core, section
 from tiebreak.report.sections.raters.strata import separability_of_units

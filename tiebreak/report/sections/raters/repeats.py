@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import SelfConsistencySection
+from tiebreak.report.model.raters import SelfConsistencySection
 from tiebreak.report.registry import section
 from tiebreak.scales import Label
 from tiebreak.stats import Estimate, self_consistency

@@ -9,7 +9,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.rating_cells import EXCLUDING_FLAGS
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import SetAsideSection, VoteCounts
+from tiebreak.report.model.raters import SetAsideSection, VoteCounts
 from tiebreak.report.registry import section
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.report.sections.systems.pair_counts import pair_counts

@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import (
-    BY_KEY,
-    CROSSED,
-    STRATIFIERS,
-    Estimates,
-    MachineAgreement,
-    StratumSection,
-)
+from tiebreak.report.model.fields import BY_KEY, CROSSED, STRATIFIERS, Estimates
+from tiebreak.report.model.strata import MachineAgreement, StratumSection
 from tiebreak.scales import MAX_INFERRED_POINTS
 from tiebreak.stats import (
     Agreement,
@@ -50,7 +44,7 @@ from tiebreak.stats.core.independence import EXACT, SHARE
 from tiebreak.stats.core.ranges import range_edges
 from tiebreak.stats.core.two_way import Groupings
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
-from tiebreak.stats.machines.human_machine import comparison_statistics
+from tiebreak.stats.machines.comparison_statistics import comparison_statistics
 from tiebreak.stats.raters.agreement import agreement_statistics
 from tiebreak.stats.raters.contributions import value_contributions
 

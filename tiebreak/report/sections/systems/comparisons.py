@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
-from tiebreak.report.model import Estimates
+from tiebreak.report.model.fields import Estimates
 from tiebreak.report.outcomes import Scores
 from tiebreak.report.scopes import of_drawn
 from tiebreak.stats import (

@@ -12,7 +12,8 @@ from scipy.special import expit
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
-from tiebreak.report.model import ControlledWinRateSection, DavidsonSection
+from tiebreak.report.model.rankings import DavidsonSection
+from tiebreak.report.model.systems import ControlledWinRateSection
 from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import Scores, without_scores
 from tiebreak.report.registry import section

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.stats import kendalltau
 
-from tiebreak.report.model import Estimates, KnownOrder
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.success import KnownOrder
 from tiebreak.stats import Estimate, undefined
 
 FEW_SYSTEMS = "Fewer than two systems of the known order have a rate."

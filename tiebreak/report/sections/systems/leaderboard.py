@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates, LeaderboardSection, NextPair
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.rankings import LeaderboardSection, NextPair
 from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import without_scores
 from tiebreak.report.registry import section

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import NamedPart, NamedParts
+from tiebreak.report.model.rankings import NamedPart, NamedParts
 from tiebreak.report.sections.systems.rank_correlations import (
     MIN_SYSTEMS,
     TOO_FEW_SYSTEMS,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import Estimates
+from tiebreak.report.model.fields import Estimates
 from tiebreak.report.outcomes import Outcomes
 from tiebreak.report.sections.machines.win_rate_strata import by_machine
 from tiebreak.report.sections.systems.comparisons import Comparisons, SystemScores

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import PairCounts
+from tiebreak.report.model.systems import PairCounts
 from tiebreak.stats.core.groups import n_distinct
 
 _Names = NDArray[np.str_]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import PairedTests, PValuePoint
+from tiebreak.report.model.systems import PairedTests, PValuePoint
 from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import Outcomes
 from tiebreak.report.registry import section

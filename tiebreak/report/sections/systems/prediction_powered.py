@@ -7,7 +7,8 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from tiebreak.report.model import Estimates, PoweredSystem
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.systems import PoweredSystem
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.stats import (
     Estimate,

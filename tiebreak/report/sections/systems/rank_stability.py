@@ -11,7 +11,12 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, in_population
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import BaselineChange, NamedParts, RankStabilitySection, SplitHalves
+from tiebreak.report.model.rankings import (
+    BaselineChange,
+    NamedParts,
+    RankStabilitySection,
+    SplitHalves,
+)
 from tiebreak.report.needs import has_three_systems
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.registry import section

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import RobustnessSection
+from tiebreak.report.model.rankings import RobustnessSection
 from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import Outcomes, Scores
 from tiebreak.report.registry import section

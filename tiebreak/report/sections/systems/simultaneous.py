@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tiebreak.report.model import Estimates, SimultaneousSection
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.systems import SimultaneousSection
 from tiebreak.report.sections.systems.comparisons import Comparisons, SystemScores
 from tiebreak.stats import BradleyTerry, Estimate, RankSet, joint_confidence_level, rank_sets
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL

@@ -11,13 +11,8 @@ from scipy.stats import t
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import drawn_units, in_population
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import (
-    Estimates,
-    KnownOrder,
-    MachineSuccess,
-    SuccessRates,
-    SystemSuccess,
-)
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.success import KnownOrder, MachineSuccess, SuccessRates, SystemSuccess
 from tiebreak.report.registry import section
 from tiebreak.report.sections.systems.comparisons import SystemScores
 from tiebreak.report.sections.systems.known_order import known_order_of

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import CriterionSection, Estimates, PairDifference, SystemsSection
-from tiebreak.report.model.systems import RankedBy
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.systems import PairDifference, RankedBy, SystemsSection
 from tiebreak.report.needs import compares_systems, has_systems, is_preference
 from tiebreak.report.outcomes import without_scores
 from tiebreak.report.registry import core, section

@@ -1,7 +1,7 @@
 """Whether the systems can be put in one order."""
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.model import BradleyTerryFit, TransitivitySection
+from tiebreak.report.model.rankings import BradleyTerryFit, TransitivitySection
 from tiebreak.report.needs import compares_systems
 from tiebreak.report.outcomes import Outcomes
 from tiebreak.report.registry import section

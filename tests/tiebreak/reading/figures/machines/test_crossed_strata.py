@@ -11,7 +11,7 @@ from tiebreak.reading.figures.machines.crossed_strata import (
     crossed_figures,
     share_figures,
 )
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 
 @pytest.fixture(scope="module")

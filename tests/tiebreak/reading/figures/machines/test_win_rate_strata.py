@@ -17,7 +17,7 @@ from tiebreak.reading.figures.machines.crossed_strata import MAX_DRAWN
 from tiebreak.reading.figures.machines.win_rate_strata import win_rate_strata_figures
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.report.model import WinRateStrata
+from tiebreak.report.model.systems import WinRateStrata
 
 
 @pytest.fixture(scope="module")

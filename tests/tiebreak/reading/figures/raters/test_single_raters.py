@@ -14,7 +14,7 @@ from tiebreak.reading.figures.raters.single_raters import (
     dawid_skene_figure,
     self_consistency_figure,
 )
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 
 
 def of(rows: list[dict], **options) -> CriterionSection:

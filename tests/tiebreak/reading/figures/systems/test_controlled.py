@@ -6,7 +6,8 @@ import pytest
 
 from tiebreak.reading.figures.figure import THICK
 from tiebreak.reading.figures.systems.controlled import controlled_figures, davidson_figures
-from tiebreak.report.model import ControlledWinRateSection, DavidsonSection
+from tiebreak.report.model.rankings import DavidsonSection
+from tiebreak.report.model.systems import ControlledWinRateSection
 from tiebreak.stats import Estimate, undefined
 from tiebreak.stats.core.results import NarrowerInterval, Scope
 

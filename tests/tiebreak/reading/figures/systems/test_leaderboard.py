@@ -18,7 +18,8 @@ from tiebreak.reading.figures.systems.leaderboard import (
     win_matrix_figure,
 )
 from tiebreak.reading.shown import WORTH, section_of
-from tiebreak.report.model import CriterionSection, LeaderboardSection
+from tiebreak.report.model.rankings import LeaderboardSection
+from tiebreak.report.model.report import CriterionSection
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,7 @@ def test_the_worth_of_each_powered_rate_is_in_the_table_of_rankings():
     more = [{**row, "unit": f"x{row['unit']}", "instance": f"x{row['unit']}"} for row in judged]
     section = of([*people, *judged, *more], sections=["prediction_powered"])
     ranking = section_of("preference", section).ranking
-    place = ranking.columns.index(WORTH.format(machine="judge"))
+    place = ranking.systems.index("a")
     worth = section.systems.powered["a"].effective_by_machine["judge"]
-    (row,) = [row for row in ranking.rows if row.name == "a"]
+    (row,) = [row for row in ranking.rows if row.name == WORTH.format(machine="judge")]
     assert row.numbers[place].text == f"{worth:.1f}"

@@ -7,7 +7,7 @@ import pytest
 from tests.metrics.studies import report_of
 from tests.refusals import refused
 from tiebreak.cli import main
-from tiebreak.report.model import CriterionSection, Report
+from tiebreak.report.model.report import CriterionSection, Report
 
 LABELS = (1, 1, -1)
 

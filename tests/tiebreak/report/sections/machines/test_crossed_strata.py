@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from tests.tiebreak.report.test_sections import of
-from tiebreak.report.model import CrossedSection, StratumSection
+from tiebreak.report.model.strata import CrossedSection, StratumSection
 from tiebreak.report.sections.machines import crossed_strata as crossed
 from tiebreak.report.sections.machines.crossed_strata import NO_MACHINE, NO_PAIRS
 

@@ -10,7 +10,7 @@ from scipy.stats import binom, binomtest, t
 from tests.metrics.studies import report_of
 from tiebreak.formats import RatingTable
 from tiebreak.report.build import build_section
-from tiebreak.report.model import ReplacementStratum
+from tiebreak.report.model.machines import ReplacementStratum
 from tiebreak.report.sections.machines.replacement import EPSILONS
 
 # In 9 of 10 runs, 40 studies show a judge that passes in 80% or 15% of them, and 20 show coins that do

@@ -5,10 +5,9 @@ import pytest
 
 from tests.metrics.studies import preferences, report_of
 from tests.tiebreak.report.sections.systems.test_leaderboard import rows as categories
-from tests.tiebreak.report.test_design_weights import rows as drawn_rows
-from tests.tiebreak.report.test_design_weights import weighted_rate
+from tests.tiebreak.report.test_design_weights import rows as drawn_rows, weighted_rate
 from tests.tiebreak.report.test_sections import of, with_judge
-from tiebreak.report.model import WinRateStrata, WinRateStratum
+from tiebreak.report.model.systems import WinRateStrata, WinRateStratum
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.sections.machines import win_rate_strata
 

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from tests.metrics.studies import report_of
 from tests.tiebreak.reading.findings.situations import with_biases
 from tiebreak.reading.figures.raters.bias import TITLE, bias_figure
-from tiebreak.report.model import BiasSection
+from tiebreak.report.model.raters import BiasSection
 from tiebreak.stats import Estimate
 
 UNITS = 40

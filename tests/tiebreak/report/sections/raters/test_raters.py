@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.studies import preferences, report_of
-from tiebreak.report.model import CriterionSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.raters import dawid_skene, raters
 
 TWO_LABELS = {"preference": "preference"}

@@ -5,7 +5,7 @@ import pytest
 
 from tests.metrics.studies import drawn_study
 from tests.tiebreak.report.test_sections import of, three_systems
-from tiebreak.report.model import LeaderboardSection
+from tiebreak.report.model.rankings import LeaderboardSection
 from tiebreak.report.outcomes import NO_ANNOTATORS, NO_SYSTEMS
 from tiebreak.report.sections.systems import leaderboard
 from tiebreak.report.sections.systems.leaderboard import DRAWN

@@ -1,7 +1,7 @@
 """How often each system of a pair was preferred, counted over people's ratings."""
 
 from tests.metrics.studies import preferences, report_of
-from tiebreak.report.model import PairCounts
+from tiebreak.report.model.systems import PairCounts
 
 
 def counts_of(rows: list[dict], **options) -> dict[str, PairCounts]:

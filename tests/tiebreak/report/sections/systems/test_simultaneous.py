@@ -122,15 +122,21 @@ def test_rank_sets_stand_beside_win_rates_and_say_how_to_read_them():
     assert sets["s0"] == RankSet(1, 1)
     assert {sets[f"s{n}"] for n in (1, 2, 3)} == {RankSet(2, 4)}
     ranking = section_of("preference", section).ranking
-    assert ranking.columns[0] == RANK_SET
-    assert [row.numbers[0].text for row in ranking.rows] == ["1", "2 to 4", "2 to 4", "2 to 4"]
+    assert ranking.rows[0].name == RANK_SET
+    assert ranking.systems[0] == "s0"
+    ranks = ranking.rows[0].numbers
+    assert [number.text for number in ranks] == ["1", "2 to 4", "2 to 4", "2 to 4"]
+    assert [number.leads for number in ranks] == [True, False, False, False]
+    rates = ranking.rows[1]
+    assert [number.leads for number in rates.numbers] == [True, False, False, False]
     assert HOW_TO_READ_RANK_SETS in ranking.notes
 
 
 def test_without_intervals_there_are_no_rank_sets():
     section = sections(rows(["a", "b", "c"], instances=4))["preference"]
     assert section.systems.rank_sets is None
-    assert RANK_SET not in section_of("preference", section).ranking.columns
+    ranking = section_of("preference", section).ranking
+    assert RANK_SET not in {row.name for row in ranking.rows}
 
 
 def test_criteria_with_preferences_share_the_family():

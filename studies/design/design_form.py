@@ -1,0 +1,68 @@
+"""The form of a study's settings, of which each step shows a part."""
+
+from copy import copy
+from typing import Any
+
+from django import forms
+
+from studies.design.opened_forms import OpenedModelForm
+from studies.models import Study
+from studies.services import is_frozen
+from tiebreak.similarity import SIMILARITIES
+
+# The settings that decide whether both orders of two texts are shown the same number of times.
+ORDERS = ("ratings_per_hit", "further_ratings", "further_share", "pairing")
+
+
+class StudyDesignForm(OpenedModelForm):
+    class Meta:
+        model = Study
+        fields = "__all__"
+        help_texts = {
+            "consent": "Text in Markdown. Below it, annotators read what is stored about them; this"
+            " depends on how they were recruited."
+        }
+        widgets = {
+            "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
+            "consent": forms.Textarea(attrs={"rows": 8, "cols": 90}),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "similarity" in self.fields:  # absent if the design is frozen
+            current = self.instance.similarity
+            titles = {name: similarity.title for name, similarity in SIMILARITIES.items()}
+            self.fields["similarity"] = forms.ChoiceField(
+                choices=({current: current} | titles).items(),
+                help_text="The text similarity from which separability (δ) is computed. Some"
+                " similarities need additional packages, which the Generate & select page"
+                " names.",
+            )
+
+    def editable_parts(self) -> set[str]:
+        return set() if is_frozen(self.instance) else {"rows of the design"}
+
+    def clean_ratings_per_hit(self) -> int:
+        wanted: int = self.cleaned_data["ratings_per_hit"]
+        stored = Study.objects.filter(pk=self.instance.pk).first()
+        if stored is not None and is_frozen(stored) and wanted < stored.ratings_per_hit:
+            raise forms.ValidationError(
+                f"The number of ratings per task (R) is {stored.ratings_per_hit} and can only be"
+                " increased. To collect fewer ratings, close the study or clone it.",
+                code="ratings_per_hit_shrinks",
+            )
+        return wanted
+
+    def clean(self) -> None:
+        super().clean()
+        typed, entered = copy(self.instance), [name for name in ORDERS if name in self.fields]
+        for name in self.cleaned_data.keys() & set(ORDERS):
+            setattr(typed, name, self.cleaned_data[name])
+        if entered and not typed.shows_orders_alike:
+            sentence = (
+                "In a symmetric design, the number of ratings per task (R) must be even, and so must"
+                " the number of further ratings, because each order of two texts is shown to half of the annotators."
+            )
+            self.add_error(
+                entered[0], forms.ValidationError(sentence, code="symmetric_needs_even_ratings")
+            )

@@ -1,0 +1,52 @@
+"""The smallest difference of two systems that a study can see, and what more ratings would change."""
+
+from math import isnan, sqrt
+
+from tiebreak.digits import in_digits
+from tiebreak.reading.charts.lines import Line, line_chart
+from tiebreak.reading.figures.figure import Figure, empty_figure
+from tiebreak.reading.leading_numbers import hardest_pair
+from tiebreak.report.model.report import CriterionSection
+
+NAME = "smallest-difference"
+TITLE = "Smallest difference by number of ratings"
+COLUMNS = ("ratings", "difference")
+# From a quarter of the ratings to four times as many.
+TIMES = tuple(2 ** (step / 4) for step in range(-8, 9))
+READING = (
+    "The line shows the smallest difference of two win rates that four of five studies of a size would"
+    " show, for the pair of systems that needs the largest. The dashed part is a forecast: it supposes that"
+    " instances and annotators grow in the same proportion and are like those of this study. More instances"
+    " for the same annotators gain less. The true difference may be smaller than what any affordable study"
+    " can see."
+)
+
+
+def smallest_difference_figure(section: CriterionSection) -> Figure:
+    """Return how the smallest difference falls with the number of ratings, which is a forecast."""
+    pair, now, n_pairs = hardest_pair(section)
+    if isnan(now.value):
+        return empty_figure(NAME, TITLE, now.reason or "")
+    size = section.n_ratings
+    points = [(round(times * size), now.value / sqrt(times)) for times in TIMES]
+    so_far = tuple((n, least) for n, least in points if n <= size and least < 1)
+    ahead = tuple((n, least) for n, least in points if n >= size)
+    finding = (
+        f"This study can see differences from {in_digits(now.value)};"
+        f" with four times the ratings, from {in_digits(ahead[-1][1])}"
+    )
+    return Figure(
+        NAME,
+        finding,
+        f"{pair} needs the largest difference of {n_pairs} pairs." if n_pairs > 1 else "",
+        line_chart(
+            [Line("human-open", "forecast", ahead), Line("human", "this study", so_far)],
+            finding=finding,
+            x_label="ratings by annotators",
+            y_label="difference of two win rates",
+        ),
+        COLUMNS,
+        tuple(dict.fromkeys(so_far + ahead)),
+        READING,
+        title=TITLE,
+    )
