@@ -186,9 +186,9 @@ class _Workbook:
             problems.sheet, problems.sheets = self.said.sheet, [*self.said.sheets]
             problems.notes += self.said.notes
             problems.left_out += self.said.left_out
-            with kept.open("rb") as file, suppress(EOFError):
+            with kept.open("rb") as rows, suppress(EOFError):
                 while True:
-                    yield marshal.load(file)  # noqa: S302  # what is written below
+                    yield marshal.load(rows)  # noqa: S302  # what is written below
             return
         wanted, notes = problems.sheet, len(problems.notes)
         empty = problems.left_out["empty_rows"]
