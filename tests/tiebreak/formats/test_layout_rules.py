@@ -387,3 +387,9 @@ def test_a_table_without_titles_is_asked_for_and_loses_no_row(tmp_path, lines):
     read = read_existing(path, choice=Choice(columns=columns))
     assert len(read.table) == 2 * len(lines)
     assert any("columns are called" in note for note in read.notes)
+
+
+@pytest.mark.parametrize("who", ["volunteer", "student", "Teacher", "clinician"])
+def test_numbered_persons_of_any_calling_are_raters(who):
+    rows = [{"id": k, f"{who}1": k % 5, f"{who} 2": k % 4} for k in range(1, 12)]
+    assert {rater for *_, rater in labels_of(rows)} == {f"{who}1", f"{who} 2"}

@@ -31,6 +31,8 @@ Reader = Callable[[Path, TableProblems], Rows]
 
 CHUNK = 1024 * 1024
 MAX_SHARDS = 1000
+# Cells of a workbook share their texts, which a plain file of them has as often as they occur.
+MAX_KEPT = 500_000_000
 # Rows that a table may have beyond twice those that count: some programs write empty rows between.
 SKIPPED = 1000
 # How often a file may be packed, folders in it included: a gzip of a .zip of a gzip.
@@ -179,6 +181,7 @@ class _Workbook:
     kept: dict[str, Path] = field(default_factory=dict)
     said: TableProblems = field(default_factory=TableProblems)
     """What the first pass said, beside the rows."""
+    names: list[str] = field(default_factory=list)
 
     def __call__(self, path: Path, problems: TableProblems) -> Rows:
         kept = self.kept.get(problems.sheet)
@@ -188,19 +191,23 @@ class _Workbook:
             problems.left_out += self.said.left_out
             with kept.open("rb") as rows, suppress(EOFError):
                 while True:
-                    yield marshal.load(rows)  # noqa: S302  # what is written below
+                    number, cells = marshal.load(rows)  # noqa: S302  # what is written below
+                    yield number, dict(zip(self.names, cells, strict=True))
             return
-        wanted, notes = problems.sheet, len(problems.notes)
+        wanted, notes, names = problems.sheet, len(problems.notes), self.names
         empty = problems.left_out["empty_rows"]
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
-            for numbered in read_workbook(path, problems, self.limits):
-                marshal.dump(numbered, file)
-                yield numbered
-        if not problems.total:
+            for number, row in read_workbook(path, problems, self.limits):
+                if file.tell() < MAX_KEPT:
+                    marshal.dump((number, [*row.values()]), file)
+                    names = [*row]
+                yield number, row
+            is_whole = file.tell() < MAX_KEPT
+        if is_whole and not problems.total:
             left_out = Counter(empty_rows=problems.left_out["empty_rows"] - empty)
             said = TableProblems(notes=problems.notes[notes:], left_out=left_out)
             said.sheet, said.sheets = problems.sheet, problems.sheets
-            self.kept, self.said = {wanted: Path(file.name)}, said
+            self.kept, self.said, self.names = {wanted: Path(file.name)}, said, names
 
 
 def _subfolder(folder: Path) -> Path:
