@@ -20,7 +20,7 @@ from metrics.results.contested_items import (
     contested_units,
     label_in_words,
 )
-from metrics.results.page_rows import rows_of
+from metrics.results.rater_rows import rows_of
 from metrics.results.selectors import is_simulated, stored_rows
 from studies.access import Right, held_right, of_study
 from studies.models import Criterion, Study

@@ -23,10 +23,12 @@ HOUR, EARLIEST = timedelta(hours=1), timedelta(minutes=10)
 Moments = Sequence[tuple[datetime, int]]
 
 
-def progress_figure(study: Study, counts: Progress, moments: Moments | None = None) -> Figure:
+def progress_figure(
+    study: Study, counts: Progress, moments: Moments | None = None, now: datetime | None = None
+) -> Figure:
     """Return the responses completed over time, with a forecast while the study is open.
 
-    ``moments`` says how many were complete at which times, if that is known.
+    ``moments`` says how many were complete at which times, and ``now`` is the time, if known.
     """
     first, last = counts.first_completed_at, counts.last_completed_at
     if study.is_imported:
@@ -35,8 +37,9 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
         return empty_figure("progress", "No response is complete yet", "")
     moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
-    expected, now = None, database_now()
+    expected = None
     if study.status == Study.Status.OPEN and counts.remaining:
+        now = now or database_now()
         finding, sentence = _forecast(study, counts, now)
         rest = _rest(counts, now) if has_pace(study, counts) else None
         expected = (now + rest, f"in {_in_words(rest)}") if rest else None

@@ -7,9 +7,15 @@ from django.views.decorators.http import require_safe
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.results.filters import Part
-from metrics.results.opened_sections import is_hidden, right_to_see, section_named
 from metrics.results.requested_report import Asked, asked_for
-from metrics.results.sections import StoredSection, ensure_section, stored_section
+from metrics.results.sections import (
+    StoredSection,
+    ensure_section,
+    is_hidden,
+    right_to_see,
+    section_named,
+    stored_section,
+)
 from metrics.results.selectors import is_simulated, stored_report
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study

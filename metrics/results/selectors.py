@@ -9,7 +9,7 @@ from annotation.exports.ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from annotation.pilot_doubts import pilot_machine_rows
 from metrics.models import ReportSnapshot
-from metrics.results.per_rater import put_back
+from metrics.results.rater_rows import put_back
 from studies.design.analysis_plan import PLAN
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable

@@ -16,7 +16,6 @@ from annotation.services.exclusion import OUT
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
 from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
-from metrics.results.opened_sections import figure_of_section, offered_on
 from metrics.results.question_pages import (
     MAX_RATERS,
     MOVED,
@@ -29,6 +28,7 @@ from metrics.results.question_pages import (
 )
 from metrics.results.questions import SYSTEMS
 from metrics.results.requested_report import Asked, Freshness, asked_for
+from metrics.results.sections import figure_of_section, offered_on
 from metrics.results.selectors import (
     stored_report,
     stored_rows,

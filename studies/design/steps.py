@@ -286,8 +286,13 @@ class StudyFrame:
         return self.right >= Right.CHANGE
 
     @property
-    def may_delete(self) -> bool:
-        return self.right >= Right.OWN and self.study.status == Study.Status.DRAFT
+    def delete_url(self) -> str:
+        """The page that deletes a draft, or says whether an opened study can be deleted."""
+        if self.right < Right.OWN or self.study.dry_run_of_id is not None:
+            return ""
+        is_draft = self.study.status == Study.Status.DRAFT
+        name = "admin:studies_study_delete" if is_draft else "metrics:remove-study"
+        return reverse(name, args=[self.study.pk])
 
 
 def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet[Any]:
