@@ -2,8 +2,29 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from math import log
 from typing import TypeVar
+
+Pair = tuple[int, int]
+
+
+class LengthBalance:
+    """The sums of the log ratios of lengths so far, by pair of systems."""
+
+    def __init__(self) -> None:
+        self.sums: dict[Pair, float] = defaultdict(float)
+
+    def choose(self, pair: Pair, lengths: Mapping[int, tuple[int, int]], n: int) -> list[int]:
+        """Return ``n`` samples of an instance, of which `lengths` has A's and B's characters."""
+        remaining = {sample: log((a + 1) / (b + 1)) for sample, (a, b) in lengths.items()}
+        chosen = []
+        for _ in range(min(n, len(remaining))):
+            sample = min(remaining, key=lambda k: (abs(self.sums[pair] + remaining[k]), k))
+            self.sums[pair] += remaining.pop(sample)
+            chosen.append(sample)
+        return sorted(chosen)
+
 
 Item = TypeVar("Item")
 

@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiResponse
+from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.pagination import BasePagination
 from rest_framework.parsers import BaseParser, MultiPartParser
@@ -21,10 +22,36 @@ from rest_framework.viewsets import ViewSet
 
 from api.access import researcher, visible_study
 from api.problems import CONTENT_TYPE
-from api.serializers.problems import Problem
 from api.validation import checked, refuse_unknown_fields
 from studies.access import Right
 from studies.models import Study
+
+
+class ProblemItem(serializers.Serializer[Any]):
+    """One reason why a file, a request or a launch was refused."""
+
+    code = serializers.CharField()
+    reason = serializers.CharField()
+    file = serializers.CharField(required=False, help_text="The file, if one was refused.")
+    line = serializers.IntegerField(
+        required=False, allow_null=True, help_text="The line; null if it is about the whole file."
+    )
+    field = serializers.CharField(required=False, help_text="The field of the request.")
+
+
+class Problem(serializers.Serializer[Any]):
+    """Problem details (RFC 9457). `code` is for programs, `detail` for people."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    code = serializers.CharField()
+    problems = ProblemItem(many=True, required=False)
+    problems_total = serializers.IntegerField(
+        required=False, help_text="The number of all problems; `problems` has the first 50."
+    )
+
 
 Made = type[BaseSerializer[Any]]
 Taken = type[Serializer[Any]] | BaseSerializer[Any] | None

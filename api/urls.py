@@ -2,7 +2,7 @@ from django.urls import include, path, re_path
 from rest_framework.routers import SimpleRouter
 
 import studies.converters  # noqa: F401  registers public_id
-from api import pages, webhook_pages
+from api import pages
 from api.views import schema
 from api.views.channels import Channels
 from api.views.items import Items, ReferenceUnits
@@ -45,15 +45,15 @@ endpoints = [
 urlpatterns = [
     path("account/tokens/", pages.tokens, name="tokens"),
     path("account/tokens/<public_id:token_id>/revoke/", pages.revoke, name="revoke-token"),
-    path(f"{STUDY}webhooks/", webhook_pages.webhooks, name="webhooks"),
+    path(f"{STUDY}webhooks/", pages.webhooks, name="webhooks"),
     path(
         f"{STUDY}webhooks/<public_id:webhook_id>/delete/",
-        webhook_pages.delete,
+        pages.delete,
         name="delete-webhook",
     ),
     path(
         f"{STUDY}webhooks/deliveries/<public_id:delivery_id>/send-again/",
-        webhook_pages.resend,
+        pages.resend,
         name="resend",
     ),
     path("api/v1/", include(endpoints)),

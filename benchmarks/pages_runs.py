@@ -64,7 +64,7 @@ def copy_rows(model: type[models.Model], source: str, values: Replaced) -> None:
     """Insert a row per row of ``source``: columns that ``values`` lacks get the field's default."""
     columns, expressions, defaults = [], [], []
     for field in model._meta.local_concrete_fields:
-        if field.column in values or not field.primary_key:
+        if field.column in values or not (field.primary_key or field.has_db_default()):
             columns.append(f'"{field.column}"')
             expressions.append(
                 values[field.column].replace("%", "%%") if field.column in values else "%s"

@@ -1,13 +1,13 @@
 """The forms of new machine raters. Programs send the same values, which the same forms check."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
 
 from annotation.models import Rater
 from machine_raters.judging.prompts import INSTRUCTIONS
-from machine_raters.juries.members import possible_members
+from machine_raters.juries.verdicts import possible_members
 from machine_raters.models import Baseline, ExampleSet, Judge, Jury, MachineRater, SyntheticSet
 from machine_raters.models.judge import MAX_EXAMPLES
 from studies.models import Criterion, Study
@@ -28,10 +28,6 @@ SET_SETTINGS = (
     *("name", "server", "language_model", "passages", "examples", "retriever"),
     *("temperature", "max_tokens", "seed"),
 )
-if TYPE_CHECKING:
-    ModelForm = forms.ModelForm[MachineRater]
-else:
-    ModelForm = forms.ModelForm
 
 
 def _choice(model: Any, **options: Any) -> Any:
@@ -39,7 +35,7 @@ def _choice(model: Any, **options: Any) -> Any:
     return forms.ModelChoiceField(model.objects.none(), to_field_name="name", **options)
 
 
-class MachineRaterForm(ModelForm):
+class MachineRaterForm(forms.ModelForm[MachineRater]):
     """The settings of a new machine rater, which never change afterwards.
 
     Criteria, sets of examples and members are chosen by name, as programs do.

@@ -6,14 +6,32 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
+from django.urls import reverse
 
+from jobs.kinds import JobKind
 from jobs.models import Job
 from machine_raters.forms import MachineRaterForm
 from machine_raters.judging.passes import Items
-from machine_raters.machine_job import MachineJob
 from machine_raters.messages import NO_SERVERS
 from machine_raters.models import MachineRater
 from studies.models import Study
+
+
+class MachineJob(JobKind):
+    """A job of one machine rater, whose id and name are among its options.
+
+    ``page`` is the name of the page that shows the machine rater.
+    """
+
+    page: ClassVar[str] = "judges"
+    # The options that name what else the job is about: only one for the same may be unfinished.
+    also_about: ClassVar[tuple[str, ...]] = ()
+
+    def summary(self, job: Job) -> str:
+        return str(job.options.get("name", ""))
+
+    def page_of(self, job: Job) -> str:
+        return reverse(f"machine_raters:{self.page}", args=[job.owner])
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """What this app adds to exports. `annotation` imports this module when Django starts."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from annotation.exports.files import (
@@ -8,11 +9,45 @@ from annotation.exports.files import (
     register_export_file,
     register_stored_report,
 )
-from metrics.licensing.exported import COLUMNS, licence_rows
-from metrics.models import ReportSnapshot
+from metrics.licensing.services import licences_of
+from metrics.models import Licence, ReportSnapshot
 from metrics.results.selectors import stored_report
 from metrics.results.services import watermark
 from studies.models import Study
+from tiebreak.formats.rows import Row
+
+COLUMNS = (
+    *("rater", "criterion", "category", "annotators", "state", "granted_at", "valid_until"),
+    *("evidence", "drift", "follow_ups", "ended_at", "reason"),
+)
+
+
+def licence_rows(study: Study) -> Iterator[Row]:
+    """Yield a row for each licence, the oldest first. An export does not say who granted it."""
+    for licence in licences_of(study).order_by("pk"):
+        yield {
+            "rater": licence.rater.pseudonym,
+            "criterion": licence.criterion.name,
+            "category": licence.category,
+            "annotators": licence.annotators,
+            "state": licence.state,
+            "granted_at": licence.granted_at.isoformat(),
+            "valid_until": licence.valid_until.isoformat(),
+            "evidence": licence.evidence,
+            "drift": _drift(licence),
+            "follow_ups": [one.study_id for one in licence.follow_ups.all()] or None,
+            "ended_at": licence.ended_at.isoformat() if licence.ended_at else None,
+            "reason": licence.reason,
+        }
+
+
+def _drift(licence: Licence) -> Row | None:
+    """Return what the newest test of drift compared, without the state of this server's ratings."""
+    return (
+        {name: licence.checked[name] for name in ("labels", "agreement", "at")}
+        if licence.checked
+        else None
+    )
 
 
 def _state(study: Study) -> str:

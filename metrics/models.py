@@ -18,7 +18,7 @@ class ReportSnapshot(models.Model):
     empty for the whole study, whose row also has what its ratings can be filtered by (`choices`).
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
     the state for which it was requested. `page_rows` is what pages show next to the report, as
-    `metrics.results.page_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
+    `metrics.results.rater_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
 
     Only the whole study has the rest: `counted` are the numbers of its ratings, as
     `annotation.counts.CountedRatings` has them, `plan` is the size of its plan, as

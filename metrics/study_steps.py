@@ -65,6 +65,7 @@ for position, question in enumerate(QUESTIONS, start=20):
             "which-number",
             room=Room.RESULTS,
             argument=question.slug,
+            short=question.short,
         )
     )
 register_page(
@@ -75,6 +76,7 @@ register_page(
         40,
         guide="how-to/write-the-paper",
         room=Room.RESULTS,
+        short="Data",
     )
 )
 register_page(StudyPage("jobs", "Jobs", "metrics:jobs", 50, guide="generate-and-select#jobs"))

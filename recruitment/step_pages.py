@@ -1,6 +1,6 @@
 """The steps *Quality*, *Size & pay* and *Analysis plan* of a study."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -43,12 +43,6 @@ from studies.services import MOST_ANSWERS, is_frozen
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
 
-if TYPE_CHECKING:
-    ScreeningStacked = admin.StackedInline[Screening, Study]
-    ComprehensionStacked = admin.StackedInline[ComprehensionQuestion, Study]
-else:
-    ScreeningStacked = ComprehensionStacked = admin.StackedInline
-
 Response = HttpResponseRedirect
 NINE_IN_TEN = "Leave empty for nine in ten of the items, rounded up."
 ONE_INSTANCE = (
@@ -70,7 +64,7 @@ class ScreeningFields(OpenedModelForm):
                 self.initial["pass_mark"] = None  # that of no test
 
 
-class ScreeningForm(DesignRows, ScreeningStacked):
+class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
     model = Screening
     form = ScreeningFields
     fk_name = "study"
@@ -101,7 +95,9 @@ class ScreeningForm(DesignRows, ScreeningStacked):
         return int(obj is None or not is_frozen(obj))
 
 
-class ComprehensionRows(CountsFromOne, DesignRows, ComprehensionStacked):
+class ComprehensionRows(
+    CountsFromOne, DesignRows, admin.StackedInline[ComprehensionQuestion, Study]
+):
     model = ComprehensionQuestion
     fields = ("position", "text", "choices", "answer", "explanation")
     verbose_name_plural = "Comprehension questions"

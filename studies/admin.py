@@ -1,6 +1,6 @@
 """Admin pages of datasets, and of studies as far as no step of a study has them."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
@@ -27,14 +27,6 @@ from studies.admin_lookups import DeclaredLookups
 from studies.design.opened_forms import LocksRow, OpenedModelForm
 from studies.models import Dataset, Generation, Study, System
 from studies.services import create_study, delete_dataset, delete_draft, is_frozen
-
-if TYPE_CHECKING:
-    StudyModelAdmin = admin.ModelAdmin[Study]
-    DatasetModelAdmin = admin.ModelAdmin[Dataset]
-    DatasetSystemStacked = admin.StackedInline[System, Dataset]
-else:
-    StudyModelAdmin = DatasetModelAdmin = admin.ModelAdmin
-    DatasetSystemStacked = admin.StackedInline
 
 
 class ForResearchers(LocksRow):
@@ -82,7 +74,7 @@ def _rights(request: HttpRequest) -> dict[str, Right]:
     return rights
 
 
-class StudyAdmin(ForResearchers, DeclaredLookups, StudyModelAdmin):
+class StudyAdmin(ForResearchers, DeclaredLookups, admin.ModelAdmin[Study]):
     """The list of studies, a new one, and the deletion of a draft. Its steps have the settings."""
 
     list_display = ("title", "status", "dataset", "ratings_per_hit", "comparisons_per_hit")
@@ -145,7 +137,7 @@ def model_servers() -> list[tuple[str, str]]:
     return [("", "choose when sampling starts"), *((name, name) for name in names)]
 
 
-class DatasetSystemInline(ForResearchers, DatasetSystemStacked):
+class DatasetSystemInline(ForResearchers, admin.StackedInline[System, Dataset]):
     """The systems of a dataset, with language model, prompt and decoding settings."""
 
     model = System
@@ -169,7 +161,7 @@ class DatasetSystemInline(ForResearchers, DatasetSystemStacked):
         return False
 
 
-class DatasetAdmin(ForResearchers, DeclaredLookups, DatasetModelAdmin):
+class DatasetAdmin(ForResearchers, DeclaredLookups, admin.ModelAdmin[Dataset]):
     inlines = (DatasetSystemInline,)
     list_display = ("name", "instance_count", "system_count", "created_at")
     search_fields = ("name",)

@@ -5,7 +5,7 @@ Otherwise, anyone who sees a list could filter it by fields that are not shown. 
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.filters import SimpleListFilter
@@ -15,11 +15,6 @@ from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 
 from studies.design.opened_forms import LocksRow, OpenedForm, OpenedModelForm
-
-if TYPE_CHECKING:
-    PeopleModelAdmin = UserAdmin[User]
-else:
-    PeopleModelAdmin = UserAdmin
 
 PLAIN = ("", "__exact", "__isnull", "__id__exact")
 DATES = ("__gte", "__lt")
@@ -65,7 +60,7 @@ class PersonForm(OpenedForm, UserChangeForm):  # type: ignore[type-arg]
     """A user's form."""
 
 
-class PeopleAdmin(LocksRow, ForSuperusers, DeclaredLookups, PeopleModelAdmin):
+class PeopleAdmin(LocksRow, ForSuperusers, DeclaredLookups, UserAdmin[User]):
     """The admin pages of users, for superusers only."""
 
     form = PersonForm

@@ -113,6 +113,13 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
     parser.add_argument(
         "--unparsed", metavar="LABEL", help="label for unparsed machine answers, such as tie"
     )
+    _add_extent_options(parser)
+    _add_knowledge_options(parser, source)
+    _add_json_option(parser)
+
+
+def _add_extent_options(parser: ArgumentParser) -> None:
+    """Add the options that say how much is computed."""
     parser.add_argument(
         "--section",
         action="append",
@@ -132,6 +139,10 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         action="store_true",
         help="compute Krippendorff's α again with the package krippendorff, and print both",
     )
+
+
+def _add_knowledge_options(parser: ArgumentParser, source: str) -> None:
+    """Add the options of what is known from elsewhere, and of which machine raters are compared."""
     parser.add_argument(
         "--epsilon",
         type=float,
@@ -166,7 +177,6 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
         help="ratings in which machine raters scored single texts of the same instances, for the"
         " section scoring_against_pairwise; by default the source's",
     )
-    _add_json_option(parser)
 
 
 def analyze(options: Namespace, *, read: Callable[[Path, Choice], Source] = read_source) -> Outcome:

@@ -19,7 +19,7 @@ from tiebreak.field_docs import list_fields
 from tiebreak.formats import atomic_path
 from tiebreak.formats.frames import rows_of_frame
 from tiebreak.formats.layouts import Choice, read_existing
-from tiebreak.gateway.retry_after import retry_after_s
+from tiebreak.gateway.http_errors import retry_after_s
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.report import Report
 

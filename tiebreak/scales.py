@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from tiebreak.errors import InvalidInput
 from tiebreak.field_docs import list_fields
-from tiebreak.missing_labels import UNCLEAR, WORDS, is_missing
+from tiebreak.nonresponse import UNCLEAR, WORDS, is_missing
 
 Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]

@@ -1,16 +1,18 @@
 """Exports a study as a folder: a bundle, the tables of its design, and datasets for others."""
 
+import json
+from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 
 from annotation.counts import rating_counts
-from annotation.exports.benchmark_items import judged_items, write_about
 from annotation.exports.codebook import codebook
 from annotation.exports.files import report_state, write_files, write_report
 from annotation.exports.hugging_face import write_dataset
-from annotation.exports.ratings import rating_batches
+from annotation.exports.ratings import rating_batches, rating_rows
 from annotation.exports.tables import (
     comparisons,
     control_systems,
@@ -20,8 +22,9 @@ from annotation.exports.tables import (
     tables,
 )
 from annotation.models import Rating
+from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import NO_LIMIT
-from studies.models import Study
+from studies.models import Study, Unit
 from studies.models.settings import SETTINGS, FrozenSettings, fields_of
 from studies.models.shown_fields import field_columns
 from tiebreak.errors import DomainError
@@ -30,8 +33,39 @@ from tiebreak.formats.bundle import CriterionSpec, write_design
 from tiebreak.formats.evidence import write_manifest
 from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
-from tiebreak.formats.writers import WRITERS, WrittenFormat, write_format
+from tiebreak.formats.rows import Row
+from tiebreak.formats.writers import WRITERS, JudgedItem, WrittenFormat, write_format
 from tiebreak.formats.writing import write_batches
+
+BATCH = 500
+ABOUT = "about.json"
+
+
+def judged_items(study: Study, ratings: RatingQuerySet) -> Iterator[JudgedItem]:
+    """Yield each main unit with its ratings in the statistics, once for every criterion.
+
+    The ratings of some units at a time are in memory.
+    """
+    scales = {criterion.name: criterion.parsed_scale for criterion in study.criteria.all()}
+    main = study.units.filter(role=Unit.Role.MAIN).order_by("pk")
+    keys = array("q", main.values_list("pk", flat=True).iterator(BATCH))
+    counted = ratings.in_statistics()
+    for first in range(0, len(keys), BATCH):
+        some = counted.filter(unit__in=keys[first : first + BATCH])
+        rows = sorted(rating_rows(study, some, with_texts=True), key=_unit_and_criterion)
+        for (_, criterion), group in groupby(rows, key=_unit_and_criterion):
+            yield JudgedItem.of_rows(list(group), scales[criterion])
+
+
+def write_about(folder: Path, written: WrittenFormat) -> None:
+    """Write next to the files how many rows each has, and what the format cannot carry."""
+    text = json.dumps(asdict(written), ensure_ascii=False, indent=1)
+    (folder / ABOUT).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _unit_and_criterion(row: Row) -> tuple[str, str]:
+    return row["unit"], row["criterion"]
+
 
 # The formats of the ratings and of the tables beside them.
 TABULAR = ("jsonl", "csv", "xlsx", "parquet")

@@ -12,8 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 
-from annotation.balancing import balanced_bits, dealt, evenly_drawn
-from annotation.length_balance import LengthBalance
+from annotation.balancing import LengthBalance, balanced_bits, dealt, evenly_drawn
 from annotation.models import HIT, HITUnit, Place
 from annotation.pairing import PairSchedule
 from annotation.pilot_doubts import frames_for
@@ -342,26 +341,27 @@ def _pairs_by_index(
     return {(index[a.pk], index[b.pk]): (a, b) for a, b in study.system_pairs()}
 
 
-def _reference_texts(study: Study) -> set[tuple[int | None, ...]]:
+def _reference_texts(study: Study) -> set[frozenset[int | None]]:
     """Return the generations of each reference unit, whose answer is known: nobody rates it, too."""
     units = study.units.exclude(role=Unit.Role.MAIN).prefetch_related("texts")
-    return {tuple(text.generation_id for text in unit.text_list) for unit in units}
+    return {frozenset(text.generation_id for text in unit.text_list) for unit in units}
 
 
 def _in_common(
-    by_system: dict[int, Samples], a: System, b: System, apart: set[tuple[int | None, ...]]
+    by_system: dict[int, Samples], a: System, b: System, apart: set[frozenset[int | None]]
 ) -> tuple[Samples, Samples]:
     """Return the generations of two systems that can be compared, at the samples of both."""
     of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
-    common = [k for k in sorted(of_a.keys() & of_b.keys()) if (of_a[k], of_b[k]) not in apart]
+    both = sorted(of_a.keys() & of_b.keys())
+    common = [k for k in both if frozenset((of_a[k], of_b[k])) not in apart]
     return {k: of_a[k] for k in common}, {k: of_b[k] for k in common}
 
 
 def _without(
-    apart: set[tuple[int | None, ...]], by_system: dict[int, Samples]
+    apart: set[frozenset[int | None]], by_system: dict[int, Samples]
 ) -> dict[int, Samples]:
     return {
-        system: {k: pk for k, pk in samples.items() if (pk,) not in apart}
+        system: {k: pk for k, pk in samples.items() if frozenset((pk,)) not in apart}
         for system, samples in by_system.items()
     }
 

@@ -110,11 +110,14 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
 
 def _check_nobody_rates(study: Study, pairs: list[ReferencePair]) -> None:
     """Raise `DomainError` if the plan of an opened study has one of the pairs as an item to rate."""
-    shown = {(pair.a.pk, pair.b.pk if pair.b else None): pair for pair in pairs}
-    main = study.units.filter(role=Unit.Role.MAIN, text_a__generation__in=[a for a, _ in shown])
-    for rated in main.values_list("text_a__generation", "text_b__generation"):
-        if rated in shown:
-            raise DomainError("item_is_rated", RATED.format(shown[rated].a.instance))
+    known = {frozenset({p.a.pk, *([p.b.pk] if p.b else [])}): p.a.instance for p in pairs}
+    texts = [pk for pair in known for pk in pair]
+    main = study.units.filter(role=Unit.Role.MAIN, texts__generation__in=texts)
+    for unit in main.prefetch_related("texts"):
+        shown = (text.generation_id for text in unit.text_list if text.generation_id)
+        instance = known.get(frozenset(shown))
+        if instance is not None:
+            raise DomainError("item_is_rated", RATED.format(instance))
 
 
 @transaction.atomic

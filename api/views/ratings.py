@@ -1,7 +1,14 @@
 """Ratings and separability scores as streams of rows, and the ratings of machines."""
 
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
 from django.http import StreamingHttpResponse
 from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.response import Response
 
 from annotation.exports.rating_pages import rating_page
@@ -9,10 +16,30 @@ from annotation.exports.ratings import rating_rows
 from api.resources import Resource, endpoint
 from api.serializers.ratings import AddedSerializer, RatingsQuery, RatingsUpload, ScoresQuery
 from api.serializers.studies import QueuedImport
-from api.streaming import ROWS, jsonl_response
 from jobs.models import Job
 from machine_raters.uploads.uploading import upload_verdicts
 from studies.instance_selection.score_rows import score_page, score_rows
+
+CONTENT_TYPE = "application/jsonl"
+# The answers of an endpoint that streams rows.
+ROWS = {(200, CONTENT_TYPE): OpenApiResponse(OpenApiTypes.STR, description="One row per line.")}
+CURSOR, MORE = "Tiebreak-Cursor", "Tiebreak-More"
+# Fewer and larger writes to the connection.
+ROWS_A_WRITE = 200
+
+
+def jsonl_response(
+    rows: Iterable[dict[str, Any]], *, cursor: int, has_more: bool
+) -> StreamingHttpResponse:
+    """Return rows, with the cursor of the next page and whether it has rows already as headers."""
+    headers = {CURSOR: str(cursor), MORE: "true" if has_more else "false"}
+    return StreamingHttpResponse(_lines(rows), content_type=CONTENT_TYPE, headers=headers)
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    remaining = iter(rows)
+    while lot := list(islice(remaining, ROWS_A_WRITE)):
+        yield "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in lot)
 
 
 class Ratings(Resource):

@@ -7,7 +7,7 @@ from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.baselines.rules import PERPLEXITIES, open_measure, scored
 from machine_raters.baselines.storing import missing_units, store_preferences
-from machine_raters.machine_job import MachineJob
+from machine_raters.kind import MachineJob
 from machine_raters.models import Baseline
 from machine_raters.services.raters import machine_of
 from studies.models import texts_of

@@ -25,7 +25,7 @@ from machine_raters.judging.job import (
 from machine_raters.judging.passes import Pass, comparisons_of, passes
 from machine_raters.judging.prompts import B_FIRST, repeats_instructions
 from machine_raters.judging.replies import Reply, reply_of
-from machine_raters.machine_job import MachineJob
+from machine_raters.kind import MachineJob
 from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally

@@ -12,7 +12,6 @@ from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.judging.answers import offered_answers, sign_of_cannot_say, signs
 from machine_raters.judging.costs import forecast
-from machine_raters.judging.evaluation_steps import ensure_steps
 from machine_raters.judging.example_sets import examples_of
 from machine_raters.judging.passes import (
     Items,
@@ -26,12 +25,13 @@ from machine_raters.judging.passes import (
 from machine_raters.judging.prompts import B_FIRST, prompt_of
 from machine_raters.judging.replies import Response, reply_of
 from machine_raters.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
-from machine_raters.machine_job import MachineJob
-from machine_raters.messages import NO_MODEL, NO_PROBABILITIES
+from machine_raters.kind import MachineJob
+from machine_raters.messages import JUDGE_WITHOUT_STEPS, NO_MODEL, NO_PROBABILITIES
 from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally, ask_and_store, open_server, prompt_sha256
 from studies.models import Unit
+from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
     GatewayError,
@@ -43,6 +43,56 @@ from tiebreak.gateway import (
 )
 from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.scales import Label, Scale
+
+ASKED = """\
+You will rate many texts for a study. These are the guidelines, which people read as well:
+
+{guidelines}
+
+The question about each text is: {question}
+
+Write the evaluation steps that you will follow for each text, as a short numbered list. Write nothing \
+else, and rate nothing yet."""
+
+
+def ensure_steps(question: JudgeCriterion, models: Models) -> None:
+    """Let a judge that writes steps do so once, before its first question by a criterion.
+
+    The steps are stored with what was asked, and are in every prompt from then on. Of two workers
+    that ask at the same time, both use the steps that were stored first. Raises `DomainError` if the
+    model writes none.
+    """
+    judge = question.judge
+    if not judge.writes_steps or question.steps:
+        return
+    prompt = ASKED.replace("{question}", question.criterion.question).replace(
+        "{guidelines}", judge.study.guidelines
+    )
+    steps = _written(judge, models, prompt)
+    unwritten = JudgeCriterion.objects.filter(pk=question.pk, steps="")
+    unwritten.update(steps=steps, steps_prompt=prompt)
+    question.refresh_from_db(fields=["steps", "steps_prompt"])
+
+
+def _written(judge: Judge, models: Models, prompt: str) -> str:
+    request = SampleRequest(
+        id="steps",
+        prompt=(Message("user", prompt),),
+        n=1,
+        seed=judge.seed,
+        temperature=judge.temperature,
+        max_tokens=judge.max_tokens,
+    )
+    response = next(iter(models.sample([request])))
+    if isinstance(response, Failed):
+        raise DomainError("no_steps", JUDGE_WITHOUT_STEPS.format(response.error.message))
+    steps = (
+        response.samples[0].text.replace("\0", "").strip()
+    )  # PostgreSQL stores no such character
+    if not steps:
+        raise DomainError("no_steps", JUDGE_WITHOUT_STEPS.format("Its answer was empty."))
+    return steps
+
 
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000

@@ -9,7 +9,7 @@ from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.judging.passes import Pass
 from machine_raters.juries.verdicts import JuryVerdict, undecided_units, verdicts_of
-from machine_raters.machine_job import MachineJob
+from machine_raters.kind import MachineJob
 from machine_raters.models import Jury
 from machine_raters.services.raters import lock_in_use, machine_of, store_ratings
 

@@ -9,12 +9,20 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from annotation.models import Rating
+from annotation.models import Rater, Rating
+from annotation.services.rating_writer import provider_of
 from machine_raters.judging.passes import items_of
-from machine_raters.models import Jury
-from studies.models import Unit
+from machine_raters.models import Jury, MachineRater
+from studies.models import Study, Unit
 from tiebreak.scales import Label
 from tiebreak.stats import JuryRule, jury
+
+
+def possible_members(study: Study) -> QuerySet[Rater]:
+    """Return the study's machine raters that are no juries themselves, and are not excluded."""
+    machines = Rater.objects.filter(provider=provider_of(study), kind=Rater.Kind.MACHINE)
+    members = machines.exclude(machine_rater__kind=MachineRater.Kind.JURY)
+    return members.exclude(machine_rater__excluded=True).order_by("pseudonym")
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from annotation.models.rating import RatingQuerySet
 from annotation.services.tallies import set_flags
 from jobs.models import UNFINISHED, Job
 from jobs.services import start_job
+from machine_raters.kind import MachineJob
 from machine_raters.kinds import KINDS
-from machine_raters.machine_job import MachineJob
 from machine_raters.messages import (
     EXCLUSION_NO_REASON,
     MACHINE_AT_WORK,

@@ -18,7 +18,7 @@ from machine_raters.judging.passes import Pass
 from machine_raters.judging.prompts import A_FIRST, B_FIRST
 from machine_raters.judging.replies import Response
 from machine_raters.judging.storing import MAX_CHARACTERS, Answered
-from machine_raters.machine_job import MachineJob
+from machine_raters.kind import MachineJob
 from machine_raters.models import (
     Judge,
     JudgeCriterion,

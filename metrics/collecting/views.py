@@ -11,8 +11,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.counts import StudyCounts, study_counts
 from metrics.collecting.contested import contested_need
-from metrics.collecting.facts import Fact, in_order, people_facts, progress_facts
-from metrics.collecting.finding import DRAFTS, finding
+from metrics.collecting.facts import DRAFTS, Fact, finding, in_order, people_facts, progress_facts
 from metrics.collecting.needs import Need, needs_of
 from metrics.results.collection_figure import progress_figure
 from metrics.results.requested_report import Freshness, asked_for

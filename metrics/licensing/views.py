@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods
 from machine_raters.models import Judge
 from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
 from metrics.licensing.follow_ups import make_follow_up
-from metrics.licensing.forms import FollowUpForm, LicenceForm, RevocationForm, WhoRatesForm
 from metrics.licensing.messages import FOLLOW_UP_MADE, NO_NUMBER, UNREACHED
 from metrics.licensing.services import (
     grant_licence,
@@ -24,10 +23,48 @@ from metrics.licensing.services import (
 )
 from metrics.models import Licence
 from studies.access import Right, changes_study, held_right, of_study
-from studies.models import Study
+from studies.models import Criterion, Study
+from studies.models.bounds import MAX_COUNT
 from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
 from tiebreak.reading.messages import DESCRIBED_ONLY
+
+
+class WhoRatesForm(forms.Form):
+    """Which criterion the page shows, and which kind of annotators rated it."""
+
+    criterion = forms.ModelChoiceField(
+        Criterion.objects.none(), to_field_name="name", empty_label=None
+    )
+    annotators = forms.ChoiceField(
+        label="Your annotators are",
+        choices=Licence.Annotators.choices,
+        help_text="0.2 is ε for experts, 0.15 for trained annotators, 0.1 for crowd workers.",
+    )
+
+    def __init__(self, study: Study, data: Any) -> None:
+        super().__init__(data, auto_id=f"{type(self).__name__}_%s")
+        criteria = self.fields["criterion"]
+        assert isinstance(criteria, forms.ModelChoiceField)
+        criteria.queryset = study.criteria.all()
+
+
+class LicenceForm(WhoRatesForm):
+    """What a licence is for: a machine rater, all items or one category, and until when."""
+
+    machine = forms.CharField(label="Machine rater", max_length=200)
+    category = forms.CharField(label="Items", max_length=200, required=False)
+    valid_until = forms.DateField(
+        label="Valid until", widget=forms.DateInput(attrs={"type": "date"})
+    )
+
+
+class RevocationForm(forms.Form):
+    reason = forms.CharField(label="Reason", max_length=500, required=False)
+
+
+class FollowUpForm(forms.Form):
+    instances = forms.IntegerField(label="Number of instances", min_value=1, max_value=MAX_COUNT)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

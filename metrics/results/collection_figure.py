@@ -39,9 +39,10 @@ def progress_figure(
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
     expected = None
     if study.status == Study.Status.OPEN and counts.remaining:
-        moment = now or database_now()
-        finding, sentence = _forecast(study, counts, moment)
-        expected = _expected(study, counts, moment)
+        now = now or database_now()
+        finding, sentence = _forecast(study, counts, now)
+        rest = _rest(counts, now) if has_pace(study, counts) else None
+        expected = (now + rest, f"in {_in_words(rest)}") if rest else None
     chart = time_chart(
         moments, goal=planned, finding=finding, unit="responses completed", expected=expected
     )
@@ -69,17 +70,13 @@ def _forecast(study: Study, counts: Progress, now: datetime) -> tuple[str, str]:
 
 def rest_in_words(counts: Progress, now: datetime) -> str:
     """Return how long the missing responses take at this pace; "" if it is too early to say."""
+    rest = _rest(counts, now)
+    return _in_words(rest) if rest else ""
+
+
+def _rest(counts: Progress, now: datetime) -> timedelta | None:
     per_hour = pace(counts, now)
-    return _in_words(timedelta(hours=counts.remaining / per_hour)) if per_hour else ""
-
-
-def _expected(study: Study, counts: Progress, now: datetime) -> tuple[datetime, str] | None:
-    """Return when all responses are complete at this pace, and in how long that is."""
-    per_hour = pace(counts, now) if has_pace(study, counts) else None
-    if not per_hour:
-        return None
-    rest = timedelta(hours=counts.remaining / per_hour)
-    return now + rest, f"in {_in_words(rest)}"
+    return timedelta(hours=counts.remaining / per_hour) if per_hour else None
 
 
 def pace(counts: Progress, now: datetime) -> float | None:

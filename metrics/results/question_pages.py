@@ -13,9 +13,8 @@ from annotation.models.rating import RatingQuerySet
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
-from metrics.results.page_rows import PageRows, rows_of
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
-from metrics.results.rater_rows import rater_rows
+from metrics.results.rater_rows import PageRows, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
 from metrics.results.stopping_page import stopping_context
 from studies.access import Right, studies_of

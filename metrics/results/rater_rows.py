@@ -1,16 +1,58 @@
 """What is known about each annotator of a study, and about annotators' first, second, … task."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.services.screening import CheckRecord
-from tiebreak.report.criterion import Codes, Criterion
+from metrics.results.contested_items import Contested, contested
+from tiebreak.report.criterion import Codes, Criterion, read_criteria
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.raters.bias import first_shown
+from tiebreak.report.serialization import from_json, to_json
+from tiebreak.report.source import Source
 from tiebreak.stats import Estimate, undefined
+
+Json = dict[str, Any]
+# Where they are in a criterion's section of a report, and in its rows of pages.
+PATHS: tuple[tuple[str, ...], ...] = (
+    ("raters",),
+    ("self_consistency", "raters"),
+    ("dawid_skene", "raters"),
+)
+
+
+def take_out(sections: Mapping[str, Json]) -> Json:
+    """Take the parts out of the sections, and return them by criterion and path."""
+    taken: Json = {}
+    for name, section in sections.items():
+        taken[name] = {}
+        for path, holder in _holders(section):
+            taken[name][".".join(path)], holder[path[-1]] = (
+                holder[path[-1]],
+                type(holder[path[-1]])(),
+            )
+    return taken
+
+
+def put_back(sections: Mapping[str, Json], taken: Mapping[str, Json]) -> None:
+    """Put the parts back into the sections that they were taken from."""
+    for name, section in sections.items():
+        for path, holder in _holders(section):
+            holder[path[-1]] = taken.get(name, {}).get(".".join(path), holder[path[-1]])
+
+
+def _holders(section: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
+    for path in PATHS:
+        holder: Any = section
+        for key in path[:-1]:
+            holder = holder.get(key) or {}
+        if path[-1] in holder:
+            yield path, holder
+
 
 MIN_ANNOTATORS = 2
 NO_AGREEMENT = "The report has no agreement of this annotator."
@@ -139,3 +181,33 @@ def _ratio(part: NDArray[np.float64 | np.int64], of: NDArray[np.int64]) -> NDArr
 
 def _known(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
+
+
+@dataclass(frozen=True)
+class PageRows:
+    """The rows of one criterion's pages."""
+
+    annotators: int = 0
+    raters: tuple[RaterFacts, ...] = ()
+    speeds: tuple[TaskSpeed, ...] = ()
+    contested: Contested = field(default_factory=Contested)
+
+
+def page_rows(source: Source, records: Mapping[str, CheckRecord]) -> dict[str, Any]:
+    """Return the rows of each criterion as JSON, from the ratings of a report.
+
+    ``records`` are the annotators' gold checks by their pseudonyms.
+    """
+    criteria, _ = read_criteria(source.table, source.scales, None, source.order)
+    rows = {}
+    for criterion in criteria:
+        raters, speeds = rater_facts(criterion, records), task_speeds(criterion)
+        found = PageRows(len(raters), raters, speeds, contested(criterion))
+        rows[criterion.name] = to_json(found)
+    return rows
+
+
+def rows_of(stored: Mapping[str, Any], criterion: str) -> PageRows:
+    """Return the stored rows of a criterion."""
+    rows: PageRows = from_json(PageRows, stored.get(criterion, {}))
+    return rows

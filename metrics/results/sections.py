@@ -4,19 +4,61 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_type_hints
 
-from annotation.filters import EVERYTHING, Filter
+from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
 from jobs.clock import database_now
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.planning.expert_weights import weights_of
 from metrics.planning.scores_study import scores_of
 from metrics.results.selectors import source_of
 from metrics.results.services import REPORT_FORM, request_once, watermark
+from studies.access import Right
 from studies.models import Study
+from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.report import Report
 from tiebreak.report.build import build_section
 from tiebreak.report.model.report import CriterionSection
-from tiebreak.report.registry import SECTIONS
+from tiebreak.report.registry import SECTIONS, Section, on_request
 from tiebreak.report.serialization import from_json, to_json
+
+
+def section_named(name: str) -> Section | None:
+    """Return a section that pages compute; others wait until the study is closed."""
+    section = on_request().get(name)
+    return None if section is None or section.after_closing else section
+
+
+def offered_on(tab: str, about: CriterionSection) -> list[Section]:
+    """Return what a page of results offers for a criterion."""
+    sections = filter(None, map(section_named, on_request()))
+    return [one for one in sections if one.question == tab and one.offered(about)]
+
+
+def right_to_see(section: Section) -> Right:
+    """Return the right that one needs: single annotators are not for everyone who sees results."""
+    return Right.READ if section.names_raters else Right.SEE
+
+
+def is_hidden(section: Section, chosen: Filter) -> bool:
+    """Return whether a part of the ratings must not show the section's outcome."""
+    return section.shows_outcome and chosen.raters == NO_FAILED_CHECK
+
+
+def figure_of_section(
+    report: ReportSnapshot, criterion: str, name: str, right: Right, chosen: Filter
+) -> Figure | None:
+    """Return a figure by its name from the stored sections that someone with this right sees."""
+    for snapshot in SectionSnapshot.objects.filter(report=report):
+        section, stored = section_named(snapshot.name), stored_section(snapshot, criterion)
+        if section is None or stored is None or stored.part is None:
+            continue
+        if right < right_to_see(section) or is_hidden(section, chosen):
+            continue
+        for figure in figures_of_section(section.name, stored.part):
+            if figure.name == name and figure.chart:
+                return figure
+    return None
+
 
 NOT_COMPUTED = "This criterion has no such section yet."
 CLASSES = get_type_hints(CriterionSection)

@@ -9,7 +9,7 @@ from annotation.exports.ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from annotation.pilot_doubts import pilot_machine_rows
 from metrics.models import ReportSnapshot
-from metrics.results.per_rater import put_back
+from metrics.results.rater_rows import put_back
 from studies.design.analysis_plan import PLAN
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
@@ -57,6 +57,11 @@ def study_named(public_id: str) -> Study:
         reason = "is not the path of a file or bundle, nor the id of a study"
         raise FormatError.of(public_id, None, "no_such_source", reason)
     return study
+
+
+def is_simulated(study: Study) -> bool:
+    """Return whether bots gave some of the ratings in the newest report, without reading it."""
+    return study.report_snapshots.filter(digest="", report__simulated=True).exists()
 
 
 def stored_report(snapshot: ReportSnapshot, *, with_raters: bool = True) -> Report | None:

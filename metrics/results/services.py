@@ -19,8 +19,7 @@ from jobs.queue import enqueue
 from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.results.collection_figure import completed_over_time
-from metrics.results.page_rows import page_rows
-from metrics.results.per_rater import take_out
+from metrics.results.rater_rows import page_rows, take_out
 from metrics.results.selectors import source_of, stored_report
 from metrics.results.stopping import with_stopping
 from studies.models import Study, Unit

@@ -16,7 +16,6 @@ from annotation.services.exclusion import OUT
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
 from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
-from metrics.results.opened_sections import figure_of_section, offered_on
 from metrics.results.question_pages import (
     MAX_RATERS,
     MOVED,
@@ -29,6 +28,7 @@ from metrics.results.question_pages import (
 )
 from metrics.results.questions import SYSTEMS
 from metrics.results.requested_report import Asked, Freshness, asked_for
+from metrics.results.sections import figure_of_section, offered_on
 from metrics.results.selectors import (
     stored_report,
     stored_rows,
@@ -210,9 +210,9 @@ def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     """Return the numbers that lead a question, what limits them, and what its page offers to open."""
     about, is_part = shown.about, bool(shown.chosen)
     leading = leading_numbers(about, is_part=is_part)
-    caveat, _, scope = scope_of(about).partition(". ")
+    caveat, _, scope = scope_of(about, page.slug).partition(". ")
     if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and not stopping.reason:
-        caveat = SEQUENCE_ABOVE
+        caveat, scope = SEQUENCE_ABOVE, ""  # the picture's sentence says who the line applies to
     return {
         "leading": [one for one in leading if one.tab == page.slug and not one.is_drawn],
         "parts": parts_of(page.slug, about, right),

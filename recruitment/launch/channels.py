@@ -10,9 +10,26 @@ from recruitment.models import Channel
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.pay_claims import pay_claim
 from recruitment.public_address import address_problem
-from recruitment.services.channels import ChannelState, channel_statuses, has_open_link
+from recruitment.services.channels import (
+    ChannelState,
+    ChannelStatus,
+    channel_statuses,
+    has_open_link,
+)
 from studies.models import Study
 from tiebreak.errors import DomainError
+
+
+def channel_needs(study: Study, status: ChannelStatus) -> Iterator[LaunchCheck]:
+    """Yield everything that the channel lacks, even if nobody has begun to set it up."""
+    platform = status.platform
+    channel = status.channel or Channel(study=study, provider=platform.name)
+    for code, sentence in platform.lacks(channel).items():
+        yield error(code, sentence)
+    for code, sentence in platform.study_lacks(channel).items():
+        yield error(code, sentence, SIZE)
+    if platform.is_platform and (problem := address_problem()):
+        yield error("address_not_public", f"People cannot reach this server: {problem}.")
 
 
 def somebody_can_enter(study: Study, most: Maximum | None = None) -> Iterator[LaunchCheck]:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from recruitment.admission import OPEN_LINK, Maximum, is_open_to_all
 from recruitment.confirmations import paying_all, publishing, starting, stopping
 from recruitment.costs import channel_cost
-from recruitment.launch.channel_needs import channel_needs
+from recruitment.launch.channels import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
     NOT_TESTED,

@@ -3,7 +3,7 @@
 Permissions, validation and history come from the admin. A step shows fewer fields and rows.
 """
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
@@ -20,11 +20,6 @@ from studies.design.steps import study_frame
 from studies.models import Study
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
 
-if TYPE_CHECKING:
-    StudyModelAdmin = admin.ModelAdmin[Study]
-else:
-    StudyModelAdmin = admin.ModelAdmin
-
 
 class PlainFields:
     """A mixin for forms without the admin's links next to a field, which open more windows."""
@@ -36,7 +31,7 @@ class PlainFields:
         return field
 
 
-class StepAdmin(PlainFields, ForResearchers, StudyModelAdmin):
+class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):
     """A part of the study's form. A subclass names its fields, its rows and its template."""
 
     # A step is made for one request, and its study is looked up once.

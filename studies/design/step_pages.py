@@ -1,7 +1,7 @@
 """The steps *Data* and *Task* of a study, and its members."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -17,21 +17,12 @@ from studies.design.steps import count_of
 from studies.members.memberships import Members, MembershipForm
 from studies.models import Criterion, Generation, Membership, Study, StudySystem, System
 
-if TYPE_CHECKING:
-    SystemStacked = admin.StackedInline[StudySystem, Study]
-    CriterionStacked = admin.StackedInline[Criterion, Study]
-    MemberStacked = admin.StackedInline[Membership, Study]
-    SystemFormSet = BaseInlineFormSet[StudySystem, Study, forms.ModelForm[StudySystem]]
-else:
-    SystemStacked = CriterionStacked = MemberStacked = admin.StackedInline
-    SystemFormSet = BaseInlineFormSet
-
 # The pages of the preview that show what this step changes.
 LABELS = ("source_label", "left_label", "right_label")
 PREVIEW_PAGES = (("unit", "Task"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
 
 
-class SystemsOfDataset(SystemFormSet):
+class SystemsOfDataset(BaseInlineFormSet[StudySystem, Study, forms.ModelForm[StudySystem]]):
     """Refuses systems that are not in the dataset chosen in the same form."""
 
     def clean(self) -> None:
@@ -49,7 +40,7 @@ class SystemsOfDataset(SystemFormSet):
             )
 
 
-class SystemRows(CountsFromOne, DesignRows, SystemStacked):
+class SystemRows(CountsFromOne, DesignRows, admin.StackedInline[StudySystem, Study]):
     model = StudySystem
     formset = SystemsOfDataset
     fields = ("position", "system")
@@ -101,7 +92,7 @@ def _scoring_study(request: HttpRequest, survey: Study) -> Study | None:
     return studies_of(request.user, Right.READ).filter(pk=survey.survey_for_id).first()
 
 
-class CriterionRows(CountsFromOne, DesignRows, CriterionStacked):
+class CriterionRows(CountsFromOne, DesignRows, admin.StackedInline[Criterion, Study]):
     model = Criterion
     fields = ("name", "question", "scale", "reason", "reason_length", "position")
     verbose_name, verbose_name_plural = "question", "Questions"
@@ -140,7 +131,7 @@ class TaskStep(StepAdmin):
         return {"preview_pages": PREVIEW_PAGES}
 
 
-class MemberRows(StepRows, MemberStacked):
+class MemberRows(StepRows, admin.StackedInline[Membership, Study]):
     model = Membership
     form = MembershipForm
     formset = Members

@@ -104,7 +104,7 @@ class StudyPage:
 
     `waiting` is the expression on `Study` for how much waits there for a researcher. `argument` is
     what the address needs in addition to the study. A page `under` a step or another page is reached
-    from that one, which stays marked in the room's list.
+    from that one, which stays marked in the room's list. Phones show its `short` title, if it has one.
     """
 
     slug: str
@@ -117,6 +117,7 @@ class StudyPage:
     room: Room = Room.GEAR
     argument: str = ""
     under: str = ""
+    short: str = ""
 
     def url_of(self, study: Study) -> str:
         return reverse(self.url_name, args=[study.pk, *filter(None, [self.argument])])
@@ -175,6 +176,7 @@ class Link:
     title: str
     url: str
     room: Room
+    short: str
     waiting: int = 0
 
 
@@ -328,6 +330,7 @@ def frame_of(
             page.title,
             page.url_of(study),
             page.room,
+            page.short,
             getattr(study, f"{page.slug}_waiting", 0),
         )
         for page in pages()

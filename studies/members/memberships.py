@@ -7,7 +7,7 @@ entry does reveal that the account exists, because otherwise typing errors would
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
@@ -15,12 +15,6 @@ from django.forms.models import BaseInlineFormSet
 
 from studies.design.opened_forms import OpenedModelForm
 from studies.models import Membership, Study
-
-if TYPE_CHECKING:
-    MembershipFormSet = BaseInlineFormSet[Membership, Study, forms.ModelForm[Membership]]
-else:
-    MembershipFormSet = BaseInlineFormSet
-
 
 NOBODY = (
     "No researcher has this user name or e-mail address. Check the spelling, or ask the server's"
@@ -69,7 +63,7 @@ class MembershipForm(OpenedModelForm):
             self.initial["user"] = self.instance.user.username
 
 
-class Members(MembershipFormSet):
+class Members(BaseInlineFormSet[Membership, Study, forms.ModelForm[Membership]]):
     """Refuses to leave a study without an owner."""
 
     def clean(self) -> None:

@@ -1,14 +1,9 @@
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import models
 
-if TYPE_CHECKING:
-    CharField = models.CharField[str, str]
-else:
-    CharField = models.CharField
 
-
-class OpenChoiceField(CharField):
+class OpenChoiceField(models.CharField[str, str]):
     """A field whose choices grow with the code, such as rules, designs and renderers.
 
     Forms, serializers and `clean` know the choices, and migrations do not: a new one changes no table.

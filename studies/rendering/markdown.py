@@ -3,6 +3,7 @@
 A link would lead annotators to pages that may name the system that wrote the text.
 """
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -13,9 +14,38 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
 
 from studies.rendering.formulas import FORMULA, formula
-from studies.rendering.highlighting import highlighted
+
+# Pygments knows hundreds of languages, some of whose lexers can be made to take minutes.
+LANGUAGES = {
+    *("bash", "c", "cpp", "csharp", "css", "diff", "go", "html", "ini", "java", "javascript"),
+    *("json", "kotlin", "latex", "php", "python", "r", "ruby", "rust", "sql", "swift", "toml"),
+    *("typescript", "xml", "yaml"),
+}
+# Longer code is shown without colours, and so is code that repeats the same few characters, on
+# which lexers take time that grows with the square of its length.
+MAX_CODE = 8_000
+_REPETITION = re.compile(r"(.{1,8}?)\1{49}|\s{200}", re.DOTALL)
+_FORMATTER = HtmlFormatter(nowrap=True)
+
+
+def highlighted(code: str, language: str) -> str:
+    """Return code as escaped HTML, with colours if the language is known."""
+    if len(code) > MAX_CODE or _REPETITION.search(code):
+        return escape(code)
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return escape(code)
+    if LANGUAGES.isdisjoint(lexer.aliases):
+        return escape(code)
+    return str(highlight(code, lexer, _FORMATTER))
+
 
 # Level of the page's own headings above a text: a text's headings begin at the next level.
 OUTER_LEVEL = 2

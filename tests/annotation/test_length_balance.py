@@ -5,7 +5,7 @@ from math import log
 
 import pytest
 
-from annotation.length_balance import LengthBalance
+from annotation.balancing import LengthBalance
 from annotation.services.planning import plan_hits
 from studies.design.protocols import fill_in, protocol_named
 from studies.models import Generation, Study

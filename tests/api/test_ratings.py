@@ -112,7 +112,7 @@ def test_a_stream_asks_the_database_as_often_for_many_rows_as_for_few(client, ra
 
 
 def test_a_stream_sends_rows_while_it_reads_them(client, rated, monkeypatch):
-    monkeypatch.setattr("api.streaming.ROWS_A_WRITE", 2)
+    monkeypatch.setattr("api.views.ratings.ROWS_A_WRITE", 2)
     read = []
 
     def counted(*arguments):

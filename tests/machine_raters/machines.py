@@ -4,7 +4,7 @@ from typing import Any
 
 from jobs.models import Job
 from machine_raters.judging.services import check_judge
-from machine_raters.juries.members import possible_members
+from machine_raters.juries.verdicts import possible_members
 from machine_raters.kinds import KINDS
 from machine_raters.models import MachineRater
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater

@@ -10,7 +10,7 @@ from annotation.exports.study_export import export_study
 from annotation.models import Rater, Rating
 from jobs.kinds import kind_of
 from jobs.models import Job
-from machine_raters.juries.members import possible_members
+from machine_raters.juries.verdicts import possible_members
 from machine_raters.kinds import KINDS
 from machine_raters.models import MachineRater
 from machine_raters.models.machine_rater import MAX_REASON

@@ -188,7 +188,7 @@ def test_an_owner_deletes_a_demo_with_all_that_is_in_it_and_nothing_else(
     assert address in client.get(reverse("metrics:dashboard", args=[half_way.pk])).text
     stay = Rating.objects.filter(unit__study=finished)
     n, payments = stay.count(), Payment.objects.filter(participation__study=finished).count()
-    named = client.get(address).context["questions"][0].sentences[0]
+    named = client.get(address).context["question"].sentences[0]
     assert str(Rating.objects.filter(unit__study=half_way).count()) in named
     judge = Judge.objects.create(study=half_way, kind="judge", name="a judge that ran here")
     rating = Rating.objects.filter(unit__study=half_way, rater__kind="machine").first()
@@ -209,6 +209,6 @@ def test_a_study_in_which_a_person_took_part_is_kept(client, ruth, half_way):
     client.force_login(ruth)
     for study in (real, half_way):
         asked = client.get(reverse("metrics:remove-study", args=[study.pk]))
-        assert set(asked.context["questions"][0].problems) == {"not_simulated"}
+        assert set(asked.context["question"].problems) == {"not_simulated"}
         with refused("not_simulated"):
             delete_simulated_study(study=study)

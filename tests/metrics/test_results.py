@@ -8,8 +8,7 @@ from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from annotation.services.screening import CheckRecord
 from metrics.results.contested_items import contested_units, search_contested
-from metrics.results.page_rows import rows_of
-from metrics.results.rater_rows import rater_rows
+from metrics.results.rater_rows import rater_rows, rows_of
 from metrics.results.selectors import stored_report, stored_rows
 from metrics.results.services import refresh_report
 from tests.metrics.studies import sections

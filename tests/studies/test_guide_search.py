@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from studies.guide_search import MAX_FOUND, search_guides
+from studies.guide_pages import MAX_FOUND, search_guides
 from studies.guides import FOLDER, guide_names, guide_sections, read_guide
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.refusals import refused
-from tiebreak.missing_labels import is_missing
+from tiebreak.nonresponse import is_missing
 from tiebreak.stats import Scale, infer_scale
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tiebreak.errors import InvalidInput
-from tiebreak.missing_labels import is_missing
+from tiebreak.nonresponse import is_missing
 
 Label = str | int | float
 _POINT = re.compile(r"(-?\d+)\s*(?:[-–—:.)=]\s*|\()\s*([^\W\d].*)", re.DOTALL)

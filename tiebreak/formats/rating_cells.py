@@ -10,8 +10,7 @@ from typing import Any
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import DECODER, check_id
 from tiebreak.formats.rows import Row
-from tiebreak.missing_labels import is_missing
-from tiebreak.nonresponse import NONRESPONSES
+from tiebreak.nonresponse import NONRESPONSES, is_missing
 from tiebreak.scales import Label, Scale
 
 KINDS = ("human", "machine")

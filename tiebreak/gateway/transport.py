@@ -26,8 +26,8 @@ from tenacity import (
 )
 
 from tiebreak.gateway import http_errors
+from tiebreak.gateway.http_errors import retry_after_s
 from tiebreak.gateway.protocol import GatewayError
-from tiebreak.gateway.retry_after import retry_after_s
 
 T = TypeVar("T")
 JsonObject = dict[str, Any]

@@ -171,13 +171,21 @@ def _number(estimate: Estimate, *, low: float = -1.0) -> Number:
     return replace(shown, reason=f"{shown.reason} {advice}".strip())
 
 
-def scope_of(section: CriterionSection) -> str:
-    """Return the sentence that says who the leading numbers apply to."""
+def scope_of(section: CriterionSection, question: str = "") -> str:
+    """Return the sentence that says who the numbers of a question apply to, or all leading ones."""
+    estimate, sentence = _main_estimate(section, question), ""
+    if estimate.is_defined and not is_of_selected(estimate):
+        sentence = scope_sentence(estimate, of_these=speaks_of_these(section))
+        if estimate.scope.raters == "new" and not question:
+            sentence += f" {REST_OF_THESE_RATERS}"
+    return sentence if unreached(section) is None else f"{NO_FINDING_YET} {sentence}".strip()
+
+
+def _main_estimate(section: CriterionSection, question: str) -> Estimate:
+    """Return the estimate that leads a question: of all questions, the best system's win rate."""
+    if question == "machines" and section.machines_main_first:
+        main = section.all_units.machines[section.machines_main_first[0]]
+        return main.single_human_machine.krippendorff_alpha
     _, rate = leader(section)
-    estimate = rate if rate.is_defined else section.all_units.human_human.krippendorff_alpha
-    if not estimate.is_defined or is_of_selected(estimate):
-        return ""
-    sentence = scope_sentence(estimate, of_these=speaks_of_these(section))
-    if estimate.scope.raters == "new":
-        sentence += f" {REST_OF_THESE_RATERS}"
-    return sentence if unreached(section) is None else f"{NO_FINDING_YET} {sentence}"
+    is_of_systems = rate.is_defined and question != "raters"
+    return rate if is_of_systems else section.all_units.human_human.krippendorff_alpha

@@ -193,16 +193,16 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
         BY_MACHINE.format(machine=name): kind
         for name, kind in kinds_of(systems.machine_win_rates or {}).items()
     }
-    rows = []
+    rows, states_lead = [], unreached(section) is None
     if sets:
         ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
-        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name)) for name in names]))
+        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name), states_lead) for name in names]))
     for title, scored in measures.items():
         estimates = [scored[name] for name in names]
         ranks = systems.ranked_by == "win_rate" or (
             systems.ranked_by == "bradley_terry" and "Bradley" in title
         )
-        best = _best(title, estimates) if ranks and unreached(section) is None else nan
+        best = _best(title, estimates) if ranks and states_lead else nan
         rows.append(_measure(title, estimates, kinds.get(title, ""), best))
     rows.append(Row("Items", 0, "", [Number(str(rates[n].n), "", Svg(), "") for n in names]))
     return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
@@ -220,17 +220,17 @@ def _measure(title: str, estimates: list[Estimate], kind: Kind, best: float) -> 
     """Return a measure of all systems, with small drawings in the marks of who gave the ratings."""
     numbers = []
     for estimate in estimates:
-        shown = number(estimate, low=0, kind=kind or "human")
+        shown = number(estimate, low=0, kind=kind or "human", is_rank=title.startswith("Rank"))
         glyph = shown.glyph if kind else Svg()
         numbers.append(replace(shown, glyph=glyph, leads=estimate.value == best))
     return Row(title, 0, "", numbers)
 
 
-def _ranks(ranks: RankSet | None) -> Number:
+def _ranks(ranks: RankSet | None, states_lead: bool) -> Number:
     if ranks is None:
         return _EMPTY_CELL
     shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
-    return Number(shown, "", Svg(), "", leads=ranks.worst == 1)
+    return Number(shown, "", Svg(), "", leads=states_lead and ranks.worst == 1)
 
 
 def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
@@ -366,12 +366,22 @@ def reason_once(numbers: Sequence[Number]) -> tuple[list[Number], str]:
 
 
 def number(
-    estimate: Estimate, *, low: float = -1.0, high: float = 1.0, kind: Kind = "human"
+    estimate: Estimate,
+    *,
+    low: float = -1.0,
+    high: float = 1.0,
+    kind: Kind = "human",
+    is_rank: bool = False,
 ) -> Number:
     if not estimate.is_defined:
         return Number("–", "", Svg(), f"Undefined. {estimate.reason}")
+    shown = _rank_in_digits if is_rank else in_digits
     interval = ""
     if estimate.has_interval:
-        interval = f"{in_digits(estimate.low)} to {in_digits(estimate.high)}"
+        interval = f"{shown(estimate.low)} to {shown(estimate.high)}"
     glyph = interval_glyph(estimate, low=low, high=high, kind=kind)
-    return Number(in_digits(estimate.value), interval, glyph, estimate.reason or "")
+    return Number(shown(estimate.value), interval, glyph, estimate.reason or "")
+
+
+def _rank_in_digits(rank: float) -> str:
+    return in_digits(rank, 0 if rank == round(rank) else 1)

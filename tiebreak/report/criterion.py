@@ -14,7 +14,7 @@ from tiebreak.formats.coded import CodedColumn
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.formats.ratings import is_known
-from tiebreak.missing_labels import is_missing
+from tiebreak.nonresponse import is_missing
 from tiebreak.scales import BAD, MAX_INFERRED_POINTS, MAX_POINTS, Label, Scale, infer_scale
 from tiebreak.stats.core.counts import count_matrix
 from tiebreak.stats.core.groups import n_distinct, numbered

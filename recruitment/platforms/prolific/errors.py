@@ -3,7 +3,7 @@
 import httpx
 
 from recruitment.platforms.errors import PlatformError
-from tiebreak.gateway.retry_after import retry_after_s
+from tiebreak.gateway.http_errors import retry_after_s
 
 REFUSALS = {
     401: (

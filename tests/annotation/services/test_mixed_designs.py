@@ -20,13 +20,13 @@ from annotation.hot_path_sql import complete_place
 from annotation.models import Assignment, HITUnit, Place
 from annotation.services.places import NoWorkLeft
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
-from annotation.services.settings import save_settings
 from jobs.clock import database_now
 from recruitment.admission import collection_of
 from recruitment.confirmations import opening
 from recruitment.costs import accounts, forecast
 from recruitment.services.cloning import clone_study
 from recruitment.services.lifecycle import open_study
+from recruitment.services.settings import save_settings
 from studies.models import Study
 from tests.annotation.places import take_place
 from tests.annotation.services.test_planning import first_sides

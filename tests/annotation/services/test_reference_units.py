@@ -94,15 +94,16 @@ def of_own_texts(study: Study, role: Unit.Role, n: int) -> None:
     instances = study.dataset.instances.order_by("pk")[:n]
     size = 2 if study.unit_kind == "comparison" else 1
     pairs = []
-    for instance in instances:
-        texts = instance.generations.filter(sample_index=0).order_by("system")
+    for number, instance in enumerate(instances):
+        order = "-system" if number % 2 else "system"
+        texts = instance.generations.filter(sample_index=0).order_by(order)
         pairs.append(ReferencePair(*[*texts[:size], None][:2], {"preference": "1"}))
     add_reference_units(study=study, role=role, pairs=pairs)
 
 
 def texts_shown(study: Study, **of: str) -> Counter[tuple[int, ...]]:
     units = study.units.filter(**of).with_texts()
-    return Counter(tuple(text.generation_id for text in unit.text_list) for unit in units)
+    return Counter(tuple(sorted(text.generation_id for text in unit.text_list)) for unit in units)
 
 
 @pytest.mark.parametrize("role", [Unit.Role.GOLD, Unit.Role.TRAINING, Unit.Role.QUALIFICATION])
@@ -143,9 +144,10 @@ def test_what_is_rated_in_an_open_study_becomes_no_reference_item():
     study = make_open_study(instances=3, samples=2, comparisons_per_hit=1)
     (a, b), *_ = texts_shown(study, role="main")
     first, second = Generation.objects.get(pk=a), Generation.objects.get(pk=b)
-    with refused("item_is_rated"):
-        pair = ReferencePair(first, second, {"preference": "1"})
-        add_reference_units(study=study, role=Unit.Role.GOLD, pairs=[pair])
+    for pair in ((first, second), (second, first)):
+        with refused("item_is_rated"):
+            pairs = [ReferencePair(*pair, {"preference": "1"})]
+            add_reference_units(study=study, role=Unit.Role.GOLD, pairs=pairs)
     other = {"instance": first.instance, "sample_index": 1 - first.sample_index}
     pair = ReferencePair(
         *Generation.objects.filter(**other).order_by("system"), {"preference": "1"}

@@ -12,7 +12,7 @@ from annotation.models import Rating
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.judging.prompts import prompt_of
 from machine_raters.judging.services import try_injections, try_judge
-from machine_raters.juries.members import possible_members
+from machine_raters.juries.verdicts import possible_members
 from machine_raters.kinds import KINDS
 from machine_raters.services.machine_raters import (
     create_machine_rater,

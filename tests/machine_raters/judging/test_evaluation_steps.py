@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotation.models import Rating
 from machine_raters.exported_raters import machine_rater_rows
-from machine_raters.judging.evaluation_steps import ensure_steps
+from machine_raters.judging.job import ensure_steps
 from machine_raters.judging.services import try_judge
 from machine_raters.messages import JUDGE_WITHOUT_STEPS
 from machine_raters.services.machine_raters import start_machine_rater

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import Rater, Rating
-from machine_raters.juries.members import possible_members
+from machine_raters.juries.verdicts import possible_members
 from machine_raters.models import Jury
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.uploads.ratings import add_machine_ratings

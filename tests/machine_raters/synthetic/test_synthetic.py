@@ -23,7 +23,7 @@ from machine_raters.models import (
 )
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.synthetic.accuracy import CAUTION, accuracies
-from machine_raters.synthetic.round_trip import ranks_of
+from machine_raters.synthetic.making_job import ranks_of
 from machine_raters.synthetic.summaries import DroppedTexts, dropped_texts, synthetic_sets_of
 from metrics.exports.document.synthetic import synthetic_sections
 from recruitment.services.cloning import clone_study

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
-from metrics.collecting.finding import finding
+from metrics.collecting.facts import finding
 from studies.design.steps import study_frame
 from studies.models import Membership, Study
 from tests.architecture.test_states import STATES

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
-from metrics.exports.document.licences import licence_sections
+from metrics.exports.document.build import licence_sections
 from metrics.licensing.services import check_licences, revoke_licence
 from tests.metrics.licensing.studies import rate_later
 from tests.metrics.licensing.test_licences import grant, page_of, requests, stored, study

@@ -9,7 +9,7 @@ from annotation.services.rating_writer import create_raters
 from jobs.clock import database_now
 from machine_raters.models import Judge, Verdict
 from machine_raters.services.machine_raters import create_machine_rater
-from metrics.licensing.exported import licence_rows
+from metrics.export_files import licence_rows
 from metrics.licensing.follow_ups import instances_for, make_follow_up
 from metrics.licensing.services import check_licences, revoke_licence
 from metrics.models import FollowUp, Licence

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from annotation.services.screening import CheckRecord
-from metrics.results.page_rows import page_rows, rows_of
+from metrics.results.rater_rows import page_rows, rows_of
 from tests.metrics.studies import odd_study, preferences
 from tiebreak.formats import RatingTable
 from tiebreak.report.source import Source

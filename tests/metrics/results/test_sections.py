@@ -12,9 +12,8 @@ from annotation.services.ratings import Answer
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
 from metrics.results import sections
-from metrics.results.opened_sections import offered_on
 from metrics.results.question_pages import PAGES
-from metrics.results.sections import refresh_section, stored_section
+from metrics.results.sections import offered_on, refresh_section, stored_section
 from metrics.results.services import refresh_report, watermark
 from studies.models import Membership, Study
 from tests.annotation.answers import submit_unit

@@ -21,6 +21,7 @@ from botocore.stub import Stubber
 
 from recruitment.identities import UnusableId
 from recruitment.platforms.base import PlatformEntry, PlatformReport, SubmissionStatus
+from recruitment.platforms.mturk import PREVIEW, read_frame_entry
 from recruitment.platforms.mturk.client import (
     LONG_AGO,
     XMLNS,
@@ -29,7 +30,6 @@ from recruitment.platforms.mturk.client import (
     MTurkError,
     external_question,
 )
-from recruitment.platforms.mturk.protocol import PREVIEW, read_frame_entry
 from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tiebreak.errors import DomainError
 

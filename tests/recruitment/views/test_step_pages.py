@@ -343,6 +343,16 @@ def test_a_dry_run_is_a_check_that_is_made_with_its_button(client, study):
     assert row.get("data-severity") == "done"
 
 
+def test_what_is_done_is_folded_and_what_is_left_stands_in_full(client, study):
+    html = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
+    of_rows = "ul[@class='launch-checks']/li/@data-severity"
+    folded = html.xpath(f"//details[@class='passed']/{of_rows}")
+    left = [*html.xpath(f"//section/{of_rows}")]
+    assert set(folded) == {"done"}
+    assert left
+    assert "done" not in left
+
+
 def test_an_opened_study_reads_as_history_with_a_clone(client, study):
     post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
     page = client.get(page_of("recruitment:launch", study))

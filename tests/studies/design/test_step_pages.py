@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from studies.design.scale_cards import ScaleCards
-from studies.log import PER_PAGE
+from studies.log_pages import PER_PAGE
 from studies.models import ComprehensionQuestion, Membership, Study, StudyEvent
 from studies.services import record_event
 from tests.pages import codes_on, levels_on, send

@@ -6,7 +6,7 @@ from time import process_time
 import pytest
 
 from studies.rendering import RENDERERS, render_text
-from studies.rendering.highlighting import LANGUAGES, MAX_CODE, highlighted
+from studies.rendering.markdown import LANGUAGES, MAX_CODE, highlighted
 from studies.rendering.sanitizing import ATTRIBUTES, CLASSES, TAGS, VALUES
 from tests.studies.rendering.hostile import hostile_texts
 

@@ -1,6 +1,7 @@
 """The rules by which columns of ratings are found, and what their cells mean."""
 
 import json
+import re
 
 import pytest
 
@@ -276,6 +277,26 @@ def test_columns_of_texts_and_criteria_are_items_where_a_row_is_a_rater_s(name):
     assert len({item for _, item, _ in labels_of(beside)}) == 6
 
 
+@pytest.mark.parametrize("name", ["{0}_{1}", "{1} {0}", "{1}-{0}"])
+def test_columns_of_systems_and_usual_criteria_are_items_where_another_names_the_rater(name):
+    criteria = ("fluency", "style quality")
+    rows = [
+        {"annotator": f"a{r}", "doc": f"d{d}"}
+        | {name.format(s, c): r + d for s in ("llama", "gpt4", "ours") for c in criteria}
+        for r in range(3)
+        for d in range(4)
+    ]
+    found = labels_of(rows)
+    assert {key[0] for key in found} == {*criteria}
+    assert len({item for _, item, _ in found}) == 12
+    other = {"llama": "overall", "gpt4": "rating", "ours": "score"}  # which are no systems
+    of_one = [
+        {re.sub("|".join(other), lambda m: other[m[0]], k): v for k, v in row.items()}
+        for row in rows
+    ]
+    assert len({item for _, item, _ in labels_of(of_one)}) == 4
+
+
 @pytest.mark.parametrize("fact", ["age", "Geschlecht", "sex"])
 def test_rows_of_persons_are_raters_and_others_items(fact):
     rows = [
@@ -313,13 +334,21 @@ def test_scores_that_may_be_counts_are_ratings_where_two_have_them():
 
 
 @pytest.mark.parametrize(
-    "name", ["_trust", "trust_score", "comment_code", "score_range", "config.style"]
+    "name", ["_effort", "trust", "comment_code", "score_range.accuracy", "config.style"]
 )
-def test_what_a_platform_or_a_computation_says_is_no_criterion(name):
-    rows = long([1, 2, 3, 1], quality=[1, 2, 1, 2], style=[2, 1, 1, 3])
-    for k, row in enumerate(rows):
-        row |= {"quality": row["quality"] + k % 2, "style": row["style"] + k % 2, name: k % 3}
-    assert {key[0] for key in labels_of(rows)} == {"rating", "quality", "style"}
+@pytest.mark.parametrize("answers", [("quality", "style"), ("mood", "tone")])
+def test_what_a_platform_or_a_computation_says_is_no_criterion(name, answers):
+    rows = [
+        {
+            "item": f"i{k}",
+            "annotator": r,
+            **{a: (k * n + len(r)) % 4 for n, a in enumerate(answers, 2)},
+        }
+        | {name: (k + len(r)) % 3}
+        for k in range(5)
+        for r in ("x", "yz")
+    ]
+    assert {key[0] for key in labels_of(rows)} == {*answers}
 
 
 def test_yes_or_no_beside_several_scores_is_a_criterion():

@@ -37,7 +37,7 @@ from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.choosing import parse_columns
 from tiebreak.formats.tables.profiles import Profile, is_empty, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
-from tiebreak.missing_labels import is_missing
+from tiebreak.nonresponse import is_missing
 from tiebreak.scales import Scale, infer_scale
 
 QUESTION, BETTER = "How do you rate this text?", "Which text is better?"

@@ -22,7 +22,7 @@ from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rows import Row, read_rows
 from tiebreak.formats.tables.nesting import answer_of, is_conversation, text_of
 from tiebreak.formats.tables.problems import BadCell
-from tiebreak.missing_labels import MISSING, is_missing
+from tiebreak.nonresponse import MISSING, is_missing
 from tiebreak.scales import Scale, infer_scale, ordered_words
 
 MAX_CHOICES, MAX_CHOICE_LENGTH = 20, 60

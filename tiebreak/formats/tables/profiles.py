@@ -10,7 +10,7 @@ from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import decoded, is_conversation, is_json, is_list_of_texts
 from tiebreak.formats.tables.problems import BadCell
-from tiebreak.missing_labels import is_missing as is_missing_label
+from tiebreak.nonresponse import is_missing as is_missing_label
 
 HEAD_ROWS = 1000
 HEAD_CHARACTERS = 200

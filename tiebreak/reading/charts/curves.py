@@ -10,27 +10,15 @@ from math import ceil
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import MAX_TICKS, Axis, are_counts, padded
-from tiebreak.reading.charts.chart import (
-    END,
-    NOTHING,
-    Chart,
-    Strip,
-    words_at,
-    x_axis,
-    x_grid,
-    y_grid,
-)
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, words_at, x_axis, x_grid, y_grid
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Kind, tag
 from tiebreak.stats import Estimate
 
 OFFSET = 9
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MOST_BY_HOUR = timedelta(days=4)
-TIME_STEPS = [
-    *(timedelta(minutes=n) for n in (1, 2, 5, 10, 20, 30)),
-    *(timedelta(hours=n) for n in (1, 2, 3, 6, 12)),
-    *(timedelta(days=n) for n in (1, 2, 7, 14, 28)),
-]
+TIME_STEPS = [timedelta(hours=n / 60) for n in (1, 2, 5, 10, 20, 30)]
+TIME_STEPS += [timedelta(hours=n) for n in (1, 2, 3, 6, 12, 24, 48, 168, 336, 672)]
 
 
 @dataclass(frozen=True)
@@ -219,7 +207,7 @@ def time_chart(
             yield canvas.path([(points[-1], there)], "human-line", **dashes)
             yield canvas.text((1, 1 - y.at(goal)), expected[1], "y-tick", dy=-5)
         yield canvas.mark(points[-1], "human", words)
-        yield words_at(canvas, points[-1], str(reached), dx=-9 * (points[-1][0] > 1 - END), dy=-9)
+        yield words_at(canvas, points[-1], str(reached), dy=-9)
 
     words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached} of {goal}"
     below = (*_pace(moments, x, unit), *_time_axis(first, end))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from machine_raters.juries.members import possible_members
+from machine_raters.juries.verdicts import possible_members
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.uploads.ratings import add_machine_ratings
 from metrics.exports.document.machine_raters import TITLE, UNNAMED, UPLOADED, machine_sections

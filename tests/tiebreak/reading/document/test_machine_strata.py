@@ -8,8 +8,7 @@ from tests.metrics.studies import report_of
 from tests.tiebreak.reading.findings.situations import sequence, watched
 from tests.tiebreak.report.sections.machines.test_crossed_strata import SCALE, rows
 from tiebreak.reading.document.content import DataTable, Paragraph
-from tiebreak.reading.document.machine_strata import machine_strata
-from tiebreak.reading.document.results import result_sections
+from tiebreak.reading.document.results import machine_strata, result_sections
 from tiebreak.reading.messages import NO_FINDING_YET
 from tiebreak.reading.stratum_findings import delta_finding
 from tiebreak.report.model.report import CriterionSection

@@ -13,15 +13,11 @@ from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import PairDifference, RankedBy, SystemsSection
 from tiebreak.report.needs import compares_systems, has_systems, is_preference
-from tiebreak.report.outcomes import without_scores
+from tiebreak.report.outcomes import Outcomes, without_scores
 from tiebreak.report.registry import core, section
-from tiebreak.report.sections.systems.comparisons import Comparisons
+from tiebreak.report.sections.machines.win_rate_strata import by_machine
+from tiebreak.report.sections.systems.comparisons import Comparisons, SystemScores
 from tiebreak.report.sections.systems.known_order import known_order_of
-from tiebreak.report.sections.systems.other_rates import (
-    machine_win_rates,
-    ranks_by_overlap,
-    win_or_tie_rates,
-)
 from tiebreak.report.sections.systems.pair_counts import pair_counts
 from tiebreak.report.sections.systems.prediction_powered import (
     powered_systems,
@@ -34,13 +30,50 @@ from tiebreak.stats import (
     elo,
     joint_ranks,
     ranks,
+    shared_ranks,
     system_difference,
     undefined,
+    win_rate,
     win_rates,
 )
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.rankings.comparisons import DisconnectedError, Games
 from tiebreak.stats.rankings.win_rates import NO_RATING
+
+
+def win_or_tie_rates(compared: Comparisons, seeds: Seeds, replicates: int) -> Estimates:
+    """Return how often each system does not lose, weighted as its win rate is."""
+    outcomes = Outcomes.of(compared.criterion)
+    return {
+        name: _win_or_tie(outcomes, compared.scores_of(name), name, seeds, replicates)
+        for name in sorted({*outcomes.first.tolist(), *outcomes.second.tolist()})
+    }
+
+
+def _win_or_tie(
+    outcomes: Outcomes, scores: SystemScores, system: str, seeds: Seeds, replicates: int
+) -> Estimate:
+    is_first, is_second = outcomes.first == system, outcomes.second == system
+    counts = outcomes.counts * is_first[:, None] + outcomes.counts[:, ::-1] * is_second[:, None]
+    rng = seeds.generator(system)
+    clusters = outcomes.clusters
+    rate = win_rate(counts, tie=1, clusters=clusters, rng=rng, replicates=replicates)
+    return replace(scores, values=(scores.values > 0).astype(float)).win_rate(rate)
+
+
+def machine_win_rates(compared: Comparisons, seeds: Seeds, replicates: int) -> dict[str, Estimates]:
+    """Return the win rates of systems by each machine, weighted where instances were drawn."""
+    every = np.ones(compared.criterion.n_units, dtype=bool)
+    return {
+        machine: by_machine(compared, machine, every, seeds.generator(machine), replicates)
+        for machine in sorted(compared.machines)
+    }
+
+
+def ranks_by_overlap(rates: Estimates) -> dict[str, int]:
+    """Return the ranks of the systems that have an interval."""
+    return {name: rank for name, rank in shared_ranks(rates).items() if rank is not None}
+
 
 RANKING_REPLICATES = 1_000
 MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders

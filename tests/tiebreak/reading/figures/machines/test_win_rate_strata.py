@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from metrics.results.opened_sections import offered_on, section_named
+from metrics.results.sections import offered_on, section_named
 from tests.tiebreak.reading.figures.machines.test_crossed_strata import shown
 from tests.tiebreak.report.sections.machines.test_win_rate_strata import (
     drawn_and_judged,
