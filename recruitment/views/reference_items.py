@@ -18,8 +18,13 @@ from recruitment.reference_unit_forms import (
     role_to_make,
 )
 from studies.access import of_study
-from studies.models import Instance, Study, Unit
+from studies.models import Study, Unit
 from studies.refusals import told_on
+
+TAKEN = (
+    "This instance is not there, it has a reference item already, or annotators rate its texts."
+    " Choose another one."
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,7 +34,14 @@ def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:200]
     listed = candidates(study, search)
     page = Paginator(listed, PER_PAGE).get_page(request.GET.get("page"))
-    chosen = _chosen(study, request.GET.get("instance")) or next(iter(page), None)
+    key = request.GET.get("instance")
+    asked = candidates(study, "").filter(key=key).first() if key else None
+    if key and asked is None:
+        if request.method != "POST":
+            raise Http404(TAKEN)
+        messages.error(request, TAKEN, extra_tags="instance_taken")  # since the page was opened
+        return redirect("recruitment:reference-by-hand", study.pk)
+    chosen = asked or next(iter(page), None)
     unit = candidate(study, chosen) if chosen else None
     counts = role_counts(study)
     role = role_to_make(counts, request.GET.get("role"))
@@ -57,12 +69,3 @@ def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
     }
     status = 400 if form is not None and form.is_bound else 200
     return render(request, "recruitment/reference_by_hand.html", context, status=status)
-
-
-def _chosen(study: Study, key: str | None) -> Instance | None:
-    if not key:
-        return None
-    instance = candidates(study, "").filter(key=key).first()
-    if instance is None:
-        raise Http404("This instance is not there, or has a reference item already.")
-    return instance

@@ -167,3 +167,9 @@ def test_a_draft_is_deleted_and_an_opened_study_is_kept(client, ruth, draft):
     assert not Study.objects.filter(pk=draft.pk).exists()
     opened = make_open_study(instances=1, member=ruth)
     assert problem_of(client.delete(at("study-detail", opened.pk))) == (409, "not_a_draft")
+
+
+def test_a_pass_mark_that_is_left_out_follows_the_items_of_the_test(client, draft):
+    for screening, mark in (({}, 2), ({"pass_mark": 1}, 1)):
+        answer = change(client, draft, screening={"qualification_units": 2, **screening})
+        assert answer.json()["study"]["screening"]["pass_mark"] == mark

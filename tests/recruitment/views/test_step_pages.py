@@ -211,6 +211,8 @@ def test_an_item_without_an_answer_or_with_an_item_already_is_refused(client, st
     address = page_of("recruitment:reference-by-hand", study)
     used = study.units.get().instance.key
     assert client.get(f"{address}?instance={used}").status_code == 404
+    late = client.post(f"{address}?instance={used}", {}, follow=True)
+    assert codes_on(late) == {"instance_taken"}
     assert client.get(f"{address}?q=note-3").context["unit"].instance.key == "note-3"
 
 
