@@ -110,8 +110,10 @@ def offered_actions(study: Study, checks: Iterable[LaunchCheck]) -> dict[str, st
     refused = {"open", "reopen"} if in_the_way else set()
     if study.status == Study.Status.DRAFT and in_the_way and not has_design(study):
         refused.add("plan")
+    if not (study.status in _ON_LATE and pending(study).exists()):
+        refused |= {name for name, action in ACTIONS.items() if action.is_on_late}
     return {
         name: action.label
         for name, action in ACTIONS.items()
-        if name not in refused and action.is_offered(study)
+        if name not in refused and study.status in action.states
     }
