@@ -38,7 +38,7 @@ RATINGS = int(os.environ.get("RATINGS", "1000000"))
 RATINGS_PER_HIT, UNITS, HITS_PER_ANNOTATOR = 5, 5, 40
 MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
 # Collect shows what several pages show: progress, money, people and channels.
-MORE_STATEMENTS = {"Progress": 26, "What needs a person": 17}
+MORE_STATEMENTS = {"Progress": 20}
 NOW, SCALE = "now()", "preference:tie"
 Replaced = dict[str, str]
 

@@ -291,6 +291,9 @@ elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     DATABASES["default"]["OPTIONS"].setdefault("options", "-c jit=off -c random_page_cost=1.1")
 else:
     raise ImproperlyConfigured("TIEBREAK_DATABASE_URL must begin with sqlite: or postgres:.")
+# Whoever saves a form with an error comes to the field that has it.
+FORM_RENDERER = "studies.focused_fields.FocusingRenderer"
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {

@@ -35,8 +35,9 @@ class StudyCard(NamedTuple):
         return "Read the results" if is_over else "See the progress"
 
     @property
-    def waiting(self) -> int:
-        return sum(page.waiting for page in self.frame.pages)
+    def sees_needs(self) -> bool:
+        """Whether the page asks Collect what needs this member, which takes many statements."""
+        return self.frame.has_begun and self.frame.right >= Right.READ
 
 
 def study_cards(user: User, number: str | None) -> Page[Any]:

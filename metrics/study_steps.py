@@ -18,13 +18,15 @@ from studies.design.steps import (
 )
 from studies.models import Generation, SelectedInstance, Study
 
+NO_TEXTS = "The systems have no texts yet."
+
 
 def generate_select_status(study: Study, facts: Facts) -> StepStatus:
     if facts["has_draw"]:
         return done("Instances are drawn.")
-    if study.dataset_id is not None and not facts["has_texts"]:
-        return missing("The systems have no texts yet.")
-    return not_needed("Every instance is used.")
+    if study.dataset_id is None:
+        return not_needed("Every instance is used.")
+    return done("Every instance is used.") if facts["has_texts"] else missing(NO_TEXTS)
 
 
 register_step(
@@ -63,6 +65,7 @@ for position, question in enumerate(QUESTIONS, start=20):
             "which-number",
             room=Room.RESULTS,
             argument=question.slug,
+            short=question.short,
         )
     )
 register_page(
@@ -73,6 +76,7 @@ register_page(
         40,
         guide="how-to/write-the-paper",
         room=Room.RESULTS,
+        short="Data",
     )
 )
 register_page(StudyPage("jobs", "Jobs", "metrics:jobs", 50, guide="generate-and-select#jobs"))

@@ -1,7 +1,7 @@
 from django.urls import include, path
 
 import studies.converters  # noqa: F401  registers public_id and name
-from metrics import home, job_views
+from metrics import home, job_views, removing
 from metrics.collecting import contested, views as collecting
 from metrics.exports import views as export_views
 from metrics.licensing import views as licence_views
@@ -17,6 +17,7 @@ study_pages = [
     path("", collecting.collect, name="dashboard"),
     path("collecting/numbers/", collecting.numbers, name="collecting-numbers"),
     path("contested/", contested.contested_items, name="contested"),
+    path("remove/", removing.remove_study, name="remove-study"),
     path("attention/", collecting.attention, name="attention"),
     path("generate-and-select/", generate_select.generate_select, name="generate-select"),
     path("generate-and-select/part/jobs/", generate_select.jobs, name="generate-select-jobs"),

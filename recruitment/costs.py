@@ -1,7 +1,9 @@
 """What a study will cost, and what studies have cost: for the steps and the list of studies."""
 
 from collections.abc import Collection as Many, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +12,7 @@ from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 
+from annotation.counts import StudyCounts
 from annotation.models import HIT, Place
 from recruitment.admission import OPEN_LINK, PAID, Maximum, collection_of, maximum, newcomers_pay
 from recruitment.ledger import Due, Ledger, due, ledger
@@ -213,11 +216,11 @@ class StudyCosts:
 class Accounts:
     """A study's ledger with its costs, which is what pages about money show.
 
-    `plan` is the study as read with `plan_counts`, if it states a reward.
+    `plan` is the study with its `plan_counts`.
     """
 
     ledger: Ledger
-    plan: Study
+    plan: Any
 
     @cached_property
     def costs(self) -> StudyCosts | None:
@@ -243,7 +246,12 @@ class Accounts:
 
     @cached_property
     def maximum(self) -> Maximum:
-        return maximum(self.plan)
+        is_draft = self.plan.status == Study.Status.DRAFT  # whose tasks may be planned anew
+        return maximum(self.plan, None if is_draft else self.plan.hits_total)
+
+    @property
+    def all_completed(self) -> bool:
+        return bool(self.plan.places_total) and not self.plan.places_open
 
     @cached_property
     def beyond_budget(self) -> str:
@@ -260,11 +268,17 @@ class Accounts:
 
 
 def accounts(study: Study, wanted: Q | None = None) -> Accounts:
-    """Return the current ledger of a study, in which `wanted` searches, with what it costs."""
-    counts = {} if study.reward is None else plan_counts()
-    read = Study.objects.filter(pk=study.pk).prefetch_related("channels")
-    plan: Any = read.annotate(**counts, read_at=Now()).get()
-    return Accounts(ledger(study, plan.read_at, wanted), plan)
+    """Return the current ledger of a study, in which `wanted` searches, with what it costs.
+
+    What `note_counted` has noted of the study is not counted again.
+    """
+    plan: Any = copy(study)
+    if not hasattr(study, "counted_at"):
+        read = Study.objects.filter(pk=study.pk).values(**plan_counts(), read_at=Now())
+        vars(plan).update(read.get())
+    prefetch_related_objects([plan], "channels")
+    now = getattr(study, "counted_at", None) or plan.read_at
+    return Accounts(ledger(study, now, wanted), plan)
 
 
 def plan_counts() -> dict[str, Any]:
@@ -276,6 +290,12 @@ def plan_counts() -> dict[str, Any]:
         # Few places are open while a study is large, and an index finds them.
         "places_open": count_of(places.filter(completed_at__isnull=True)),
     }
+
+
+def note_counted(study: Study, counts: StudyCounts, now: datetime) -> None:
+    """Note what a page has counted at this time, so that its `accounts` do not count it again."""
+    vars(study).update(places_total=counts.places, places_open=counts.remaining)
+    vars(study).update(hits_total=counts.hits, counted_at=now)
 
 
 def spending_of(studies: Many[Any]) -> dict[str, Spending]:

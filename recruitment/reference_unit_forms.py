@@ -1,6 +1,6 @@
 """The reference units of a study as forms: made, listed one by one, labelled and removed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,6 @@ from tiebreak.errors import DomainError
 from tiebreak.perturbations import PERTURBATIONS, Perturbation
 
 PER_PAGE = 10
-_SIDES = {-1: "A ", 0: "", 1: "B "}
 
 
 def _noticed(perturbation: Perturbation) -> str:
@@ -58,6 +57,7 @@ class ReferenceUnitsForm(forms.Form):
 class RoleCount:
     """How many reference units of a role there are, and how many the screening needs."""
 
+    role: Unit.Role
     title: str
     present: int
     needed: int
@@ -72,8 +72,16 @@ def role_counts(study: Study) -> list[RoleCount]:
     present, screening = dict(rows), screening_of(study)
     needed = reference_units_needed(screening) if screening else {}
     return [
-        RoleCount(name, present.get(role, 0), needed.get(role, 0)) for role, name in ROLES.items()
+        RoleCount(role, name, present.get(role, 0), needed.get(role, 0))
+        for role, name in ROLES.items()
     ]
+
+
+def role_to_make(counts: list[RoleCount], chosen: str | None) -> str:
+    """Return the role that was chosen last, or else the first that lacks units."""
+    if chosen in Unit.Role.values:
+        return chosen
+    return next((count.role for count in counts if count.is_short), Unit.Role.GOLD).value
 
 
 class LabelsForm(OpenedForm, forms.Form):
@@ -86,21 +94,27 @@ class LabelsForm(OpenedForm, forms.Form):
         super().__init__(data, prefix=f"unit-{unit.key}", initial=initial)
         self.unit, self.criteria = unit, criteria
         for number, criterion in enumerate(criteria):
-            self.fields[f"c{number}"] = _field(criterion)
+            self.fields[f"c{number}"] = _field(criterion, unit)
+
+    def expected(self) -> list[tuple[str, str]]:
+        """Return the stored labels in words, by criterion."""
+        named = [(c.name, self._words(f"c{i}")) for i, c in enumerate(self.criteria)]
+        return [(name, words) for name, words in named if self.unit.known_labels.get(name)]
 
     def labels(self) -> dict[str, str]:
         entered = {c.name: self.cleaned_data[f"c{i}"] for i, c in enumerate(self.criteria)}
         return {name: label for name, label in entered.items() if label}
 
 
-def _field(criterion: Criterion) -> forms.Field:
+def _field(criterion: Criterion, unit: Unit) -> forms.Field:
     scale = criterion.parsed_scale
     if scale.labels is None:
         return forms.CharField(label=criterion.name, required=False, max_length=50)
+    sides = dict(zip((-1, 1), unit.system_names, strict=True))
     choices = [("", "not judged")]
     for label in scale.labels:
-        words = f"{_SIDES[scale.side_of(label)]}{scale.words_for(label)}"
-        choices.append((str(label), words))
+        preferred = sides.get(scale.side_of(label), "")
+        choices.append((str(label), f"{preferred} {scale.words_for(label)}".strip()))
     return forms.ChoiceField(label=criterion.name, required=False, choices=choices)
 
 
@@ -114,14 +128,23 @@ class ChosenUnitForm(LabelsForm):
         help_text="Training shows it after the answer.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.initial["role"] = role
         for number, criterion in enumerate(self.criteria):
             if criterion.parsed_scale.labels is not None:
                 self.fields[f"c{number}"].widget = forms.RadioSelect(
                     choices=self.fields[f"c{number}"].choices  # type: ignore[attr-defined]
                 )
         self.order_fields([*(f"c{i}" for i in range(len(self.criteria))), "role", "explanation"])
+
+    def clean(self) -> None:
+        if not self.errors and not self.labels():
+            raise forms.ValidationError("Click the right answer.", code="labels_missing")
+
+    def _versioned(self) -> Iterator[str]:
+        """Yield the labels and the explanation: a role is only proposed and nowhere stored."""
+        yield from (name for name in super()._versioned() if name != "role")
 
     def row(self) -> dict[str, Any]:
         """Return the unit as a row of a file of reference units."""
@@ -132,8 +155,14 @@ class ChosenUnitForm(LabelsForm):
 
 
 def candidates(study: Study, search: str) -> QuerySet[Instance]:
-    """Return the instances that no reference unit uses yet, with all that is searched for."""
-    used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
+    """Return the instances that no reference unit uses yet, with all that is searched for.
+
+    Once the study is open, nor those that annotators rate: its plan can no longer leave them out.
+    """
+    units = study.units.all()
+    if study.opened_at is None:
+        units = units.exclude(role=Unit.Role.MAIN)
+    used = units.filter(instance__isnull=False).values("instance")
     instances = Instance.objects.filter(dataset=study.dataset_id).exclude(pk__in=used)
     if search:
         has_text = Generation.objects.filter(instance=OuterRef("pk"), text__icontains=search)

@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, prefetch_related_objects
 from django.forms import modelform_factory
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.utils.http import urlencode
 
 from annotation.imports.uploads import stored_upload, upload_limits
 from annotation.models import Assignment, Rater
@@ -21,16 +22,19 @@ from annotation.services.reference_units import (
 )
 from recruitment.costs import forecast
 from recruitment.early_stops import early_stop_rules
+from recruitment.launch.texts import most_comparisons
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
     reference_unit_pages,
     role_counts,
+    role_to_make,
     save_labels,
 )
 from recruitment.services.settings import save_settings
 from studies.access import shows_study, studies_of
 from studies.design.analysis_plan import PLAN
+from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
@@ -40,10 +44,29 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
 
 Response = HttpResponseRedirect
+NINE_IN_TEN = "Leave empty for nine in ten of the items, rounded up."
+ONE_INSTANCE = (
+    " With one instance per task there are at most as many as a system has texts for it: here {n}."
+    " For more, choose several instances under “bundling”."
+)
+
+
+class ScreeningFields(OpenedModelForm):
+    """Screening whose pass mark follows the number of items in the test until one is entered."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        mark = self.fields.get("pass_mark")
+        if mark is not None:  # it is read-only once the study is open
+            mark.required, mark.initial = False, None
+            mark.help_text = f"{mark.help_text} {NINE_IN_TEN}"
+            if self.instance.pk and not self.instance.qualification_units:
+                self.initial["pass_mark"] = None  # that of no test
 
 
 class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
     model = Screening
+    form = ScreeningFields
     fk_name = "study"
     max_num = 1
     can_delete = False
@@ -99,12 +122,15 @@ class QualityStep(CollectingStep):
     inlines = (ScreeningForm, ComprehensionRows)
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
-        page = reference_unit_pages(study, request.GET.get("page"))
+        page, counts = reference_unit_pages(study, request.GET.get("page")), role_counts(study)
+        role = role_to_make(counts, request.GET.get("role"))
         return {
-            "role_counts": role_counts(study),
+            "role_counts": counts,
             "page": page,
             "units": labels_forms(study, page),
-            "make": ReferenceUnitsForm(prefix="make", use_required_attribute=False),
+            "make": ReferenceUnitsForm(
+                prefix="make", use_required_attribute=False, initial={"role": role}
+            ),
         }
 
     def response_change(self, request: HttpRequest, obj: Study) -> Response:
@@ -121,7 +147,8 @@ class QualityStep(CollectingStep):
             return redirect(self.url_name, obj.pk)
         response: Response = super().response_change(request, obj)
         if {"_remove", "_make"} & request.POST.keys():
-            return redirect(f"{response.url}#units-heading")
+            role = urlencode({"role": request.POST.get("make-role", "")})
+            return redirect(f"{response.url}?{role}#units-heading")
         return response
 
 
@@ -130,6 +157,9 @@ def _make(request: HttpRequest, study: Study) -> None:
     if not form.is_valid():
         problems = [str(sentence) for errors in form.errors.values() for sentence in errors]
         raise DomainError("invalid", " ".join(problems), status=400)
+    if request.POST["_make"] == "missing":
+        _make_missing(study, form)
+        return
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()
@@ -138,6 +168,14 @@ def _make(request: HttpRequest, study: Study) -> None:
         return
     with stored_upload(upload, "known.jsonl", LINES) as path:
         import_reference_units(study=study, role=role, path=path, limits=upload_limits())
+
+
+def _make_missing(study: Study, form: ReferenceUnitsForm) -> None:
+    """Make the reference units that the screening needs and the study lacks."""
+    chosen, seed = form.cleaned_data["perturbation"] or OBVIOUS, study.units.count()
+    for count in role_counts(study):
+        if n := max(0, count.needed - count.present):
+            degrade_copies(study=study, role=count.role, n=n, seed=seed, perturbation=chosen)
 
 
 def _part(title: str, *fields: str, **options: Any) -> tuple[str, dict[str, Any]]:
@@ -157,15 +195,15 @@ class SizeStep(CollectingStep):
         _part(
             "How much is collected",
             *("ratings_per_hit", "further_share", "further_ratings"),
-            *("comparisons_per_hit", "hits_per_annotator"),
+            *("bundling", "comparisons_per_hit", "hits_per_annotator"),
         ),
         _part(
             "Time and pay",
             *("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget"),
         ),
         _part(
-            "Bundling, repeats and unfinished tasks",
-            *("bundling", "repeats_per_hit", "repeat_distance", "lease_minutes", "abandoned"),
+            "Repeats and unfinished tasks",
+            *("repeats_per_hit", "repeat_distance", "lease_minutes", "abandoned"),
             classes=("collapse",),
         ),
         _part(
@@ -178,6 +216,16 @@ class SizeStep(CollectingStep):
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
         return cost_context(study)
+
+    def get_form(
+        self, request: HttpRequest, obj: Study | None = None, *args: Any, **options: Any
+    ) -> Any:
+        """Say at N what limits it: a task about one instance has no more comparisons than texts."""
+        form = super().get_form(request, obj, *args, **options)
+        n = form.base_fields.get("comparisons_per_hit")
+        if n is not None and obj is not None and obj.unit_kind == Study.UnitKind.COMPARISON:
+            n.help_text += ONE_INSTANCE.format(n=most_comparisons(obj))
+        return form
 
 
 class AnalysisPlanStep(CollectingStep):

@@ -305,19 +305,20 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
     scores = separability_by_instance(study)
     selection = {(row.instance_id, row.system_a_id, row.system_b_id): row for row in selected}
     schedule, pairs = PairSchedule(study, len(systems)), _pairs_by_index(study, systems)
-    choose = _sample_choice(study, systems)
+    choose, apart = _sample_choice(study, systems), _reference_texts(study)
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
         if study.unit_kind == Study.UnitKind.GENERATION:
-            yield from _single_bundles(study, instance, systems, by_system, rng)
+            yield from _single_bundles(study, instance, systems, _without(apart, by_system), rng)
             continue
-        available = {n for n, (a, b) in pairs.items() if _common(by_system, a, b)}
+        samples = {n: _in_common(by_system, a, b, apart) for n, (a, b) in pairs.items()}
+        available = {n for n, (of_a, _) in samples.items() if of_a}
         for index_a, index_b in schedule.pairs_for(available):
             a, b = pairs[index_a, index_b]
             row = selection.get((instance.pk, a.pk, b.pk))
             if selection and row is None:
                 continue
-            units = _comparisons(study, instance, (a, b), by_system, choose)
+            units = _comparisons(study, instance, (a, b), samples[index_a, index_b], choose)
             score = scores.get((instance.pk, a.pk, b.pk))
             for unit in units:
                 if row is not None:
@@ -340,9 +341,29 @@ def _pairs_by_index(
     return {(index[a.pk], index[b.pk]): (a, b) for a, b in study.system_pairs()}
 
 
-def _common(by_system: dict[int, Samples], a: System, b: System) -> list[int]:
-    """Return the sample indices that both systems have."""
-    return sorted(by_system.get(a.pk, {}).keys() & by_system.get(b.pk, {}).keys())
+def _reference_texts(study: Study) -> set[frozenset[int | None]]:
+    """Return the generations of each reference unit, whose answer is known: nobody rates it, too."""
+    units = study.units.exclude(role=Unit.Role.MAIN).prefetch_related("texts")
+    return {frozenset(text.generation_id for text in unit.text_list) for unit in units}
+
+
+def _in_common(
+    by_system: dict[int, Samples], a: System, b: System, apart: set[frozenset[int | None]]
+) -> tuple[Samples, Samples]:
+    """Return the generations of two systems that can be compared, at the samples of both."""
+    of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
+    both = sorted(of_a.keys() & of_b.keys())
+    common = [k for k in both if frozenset((of_a[k], of_b[k])) not in apart]
+    return {k: of_a[k] for k in common}, {k: of_b[k] for k in common}
+
+
+def _without(
+    apart: set[frozenset[int | None]], by_system: dict[int, Samples]
+) -> dict[int, Samples]:
+    return {
+        system: {k: pk for k, pk in samples.items() if frozenset((pk,)) not in apart}
+        for system, samples in by_system.items()
+    }
 
 
 def _unit_key(instance: Instance, suffix: str) -> str:
@@ -410,12 +431,11 @@ def _comparisons(
     study: Study,
     instance: Instance,
     pair: tuple[System, System],
-    by_system: dict[int, Samples],
+    samples: tuple[Samples, Samples],
     choose: SampleChoice,
 ) -> list[Unit]:
     """Return N comparisons of sample k of A with sample k of B, for N common indices k."""
-    a, b = pair
-    of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
+    (a, b), (of_a, of_b) = pair, samples
     n = 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
     indices = choose(a, b, of_a, of_b, n)
     return [

@@ -30,6 +30,10 @@ ROLES = {
     Unit.Role.QUALIFICATION: "the qualification test",
 }
 EXPLANATION = "One of the two texts was changed on purpose: {}."
+RATED = (
+    "The study is open, and annotators rate these texts of {}, so they cannot be a reference item."
+    " Choose other texts, or make items from changed copies."
+)
 # How copies are made if nobody chooses: what anyone who reads sees.
 OBVIOUS = "words/disorder/major"
 
@@ -90,6 +94,9 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
             f"An annotator has already started {ROLES[role]}, so its items cannot change. Clone"
             " the study to change them.",
         )
+    pairs = list(pairs)
+    if study.opened_at is not None:
+        _check_nobody_rates(study, pairs)
     # Above all numbers in the role, of which some may have been removed.
     keys = study.units.filter(role=role).values_list("key", flat=True)
     numbers = (key.rpartition("-")[2] for key in keys)
@@ -99,6 +106,18 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
     if role != Unit.Role.GOLD:
         plan_reference_units(study, role)
     return len(units)
+
+
+def _check_nobody_rates(study: Study, pairs: list[ReferencePair]) -> None:
+    """Raise `DomainError` if the plan of an opened study has one of the pairs as an item to rate."""
+    known = {frozenset({p.a.pk, *([p.b.pk] if p.b else [])}): p.a.instance for p in pairs}
+    texts = [pk for pair in known for pk in pair]
+    main = study.units.filter(role=Unit.Role.MAIN, texts__generation__in=texts)
+    for unit in main.prefetch_related("texts"):
+        shown = (text.generation_id for text in unit.text_list if text.generation_id)
+        instance = known.get(frozenset(shown))
+        if instance is not None:
+            raise DomainError("item_is_rated", RATED.format(instance))
 
 
 @transaction.atomic

@@ -99,11 +99,13 @@ def set_aside(request: HttpRequest, study_id: str) -> HttpResponse:
     """Take an item out of the results for all, or put it back."""
     study = study_for(request.user, study_id, Right.CHANGE)
     aside = request.POST.get("aside") == "1"
+    chosen = QueryDict(request.POST.get("chosen", "")).urlencode()
+    shown = f"{reverse('annotation:data', args=[study.pk])}?{chosen}"
     with told(request):
         by = cast(User, request.user)
         set_item_aside(study=study, key=request.POST.get("item", ""), aside=aside, by=by)
-    chosen = QueryDict(request.POST.get("chosen", "")).urlencode()
-    return redirect(f"{reverse('annotation:data', args=[study.pk])}?{chosen}#units-heading")
+        shown += "#units-heading"  # what is refused is told at the page's top
+    return redirect(shown)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

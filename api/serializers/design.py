@@ -32,8 +32,9 @@ class ScreeningSerializer(serializers.ModelSerializer[Screening]):
         exclude = ("id", "study")
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        Screening(**values).clean()
-        return values
+        screening = Screening(**{"pass_mark": 0} | values)
+        screening.clean()
+        return values | {"pass_mark": screening.pass_mark}
 
 
 class QuestionSerializer(serializers.ModelSerializer[ComprehensionQuestion]):

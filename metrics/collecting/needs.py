@@ -1,12 +1,13 @@
 """What of a study needs a person, with the button to where it is done."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from annotation.counts import progress_of
 from annotation.models import Comment
 from annotation.services.late_answers import pending
 from jobs.models import Job
@@ -14,7 +15,7 @@ from recruitment.costs import Accounts, accounts
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.models import Payment
 from recruitment.people_table import WAITING
-from studies.design.steps import missing_steps
+from studies.design.steps import count_of, missing_steps
 from studies.models import Study
 from tiebreak.digits import money
 from tiebreak.reading.words import counted
@@ -56,12 +57,12 @@ class Need:
 
 def needs_of(study: Study, accounting: Accounts | None = None) -> list[Need]:
     """Return what needs a person now. It reads every submission."""
-    accounting = accounting or accounts(study)
+    accounting, waiting = accounting or accounts(study), _waiting(study)
     return [
         *_of_draft(study),
         *_of_collecting(study, accounting),
-        *_of_people(study, accounting),
-        *_of_answers(study),
+        *_of_people(study, accounting, waiting["unconfirmed"]),
+        *_of_answers(study, waiting),
         *_of_jobs(study),
     ]
 
@@ -78,8 +79,7 @@ def _of_collecting(study: Study, accounting: Accounts) -> Iterator[Need]:
     """Yield why an open study collects nothing: nobody can enter, or nothing is left to do."""
     if study.status != Study.Status.OPEN:
         return
-    now = progress_of(study, accounting.ledger.now)
-    if now.places and now.completed == now.places:
+    if accounting.all_completed:
         sentence = "All responses are completed. Close the study, or raise R to collect more."
         url = reverse("recruitment:launch", args=[study.pk])
         yield Need("all_completed", sentence, url, "Close the study")
@@ -95,7 +95,27 @@ def _of_collecting(study: Study, accounting: Accounts) -> Iterator[Need]:
         )
 
 
-def _of_people(study: Study, accounting: Accounts) -> Iterator[Need]:
+def _waiting(study: Study) -> Mapping[str, Any]:
+    """Return how many payments, comments and people with late answers wait, in one statement."""
+    asked = Payment.objects.filter(_OF_STUDY, status=Payment.Status.ASKED)
+    comments = Comment.objects.filter(_OF_STUDY, done_at=None)
+    late = pending(study).order_by().values("assignment__hit__study")
+    people = late.annotate(n=Count("rater", distinct=True)).values("n")
+    return (
+        Study.objects.filter(pk=study.pk)
+        .values(
+            unconfirmed=count_of(asked, "participation__study"),
+            open_comments=count_of(comments, "participation__study"),
+            late=Coalesce(Subquery(people), 0),
+        )
+        .get()
+    )
+
+
+_OF_STUDY = Q(participation__study=OuterRef("pk"))
+
+
+def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator[Need]:
     url, entries = reverse("recruitment:ledger", args=[study.pk]), accounting.ledger
     for name, (sentence, button) in SENTENCES.items():
         if people := entries.totals.listed[name]:
@@ -109,18 +129,16 @@ def _of_people(study: Study, accounting: Accounts) -> Iterator[Need]:
         yield Need("beyond_budget", accounting.beyond_budget, url)
     if accounting.under_promise:
         yield Need("under_promise", accounting.under_promise, url)
-    if n := Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED).count():
-        sentence = f"{counted(n, 'payment')} not confirmed by the platform."
+    if unconfirmed:
+        sentence = f"{counted(unconfirmed, 'payment')} not confirmed by the platform."
         yield Need("unconfirmed", sentence, f"{url}#unknown-heading")
 
 
-def _of_answers(study: Study) -> Iterator[Need]:
-    people = pending(study).order_by().aggregate(n=Count("rater", distinct=True))["n"]
-    if people:
-        sentence = f"{counted(people, 'annotator')} answered after the study closed. Accept the answers or decline them."
+def _of_answers(study: Study, waiting: Mapping[str, int]) -> Iterator[Need]:
+    if waiting["late"]:
+        sentence = f"{counted(waiting['late'], 'annotator')} answered after the study closed. Accept the answers or decline them."
         yield Need("late", sentence, reverse("recruitment:launch", args=[study.pk]), "Decide")
-    comments = Comment.objects.filter(participation__study=study, done_at=None).count()
-    if comments:
+    if comments := waiting["open_comments"]:
         sentence = (
             f"{counted(comments, 'comment')} of annotators {'is' if comments == 1 else 'are'} open."
         )

@@ -16,7 +16,7 @@ from metrics.collecting.needs import Need, needs_of
 from metrics.results.collection_figure import progress_figure
 from metrics.results.requested_report import Freshness, asked_for
 from metrics.results.selectors import stored_counts, stored_moments, stored_plan
-from recruitment.costs import Accounts, accounts
+from recruitment.costs import Accounts, accounts, note_counted
 from recruitment.people_table import people_on
 from recruitment.views.channels import channel_links
 from studies.access import Right, of_study, shows_study
@@ -87,7 +87,11 @@ class Collecting:
         """The picture of progress; an import has none, for it has no pace."""
         moments = None if self.freshness.is_stale else stored_moments(self.freshness.snapshot)
         is_collected = not self.study.is_imported and self.counts.completed
-        figure = progress_figure(self.study, self.counts, moments) if is_collected else None
+        figure = (
+            progress_figure(self.study, self.counts, moments, self.freshness.now)
+            if is_collected
+            else None
+        )
         # The page begins with the finding.
         titled = figure and replace(figure, finding="Progress and pace", sentence="")
         return {"figure": titled, "criterion": "all"}
@@ -130,6 +134,7 @@ class Collecting:
 def collect(request: HttpRequest, study: Study) -> HttpResponse:
     shown = Collecting(request, study)
     prefetch_related_objects([study], "channels")
+    note_counted(study, shown.counts, shown.freshness.now)
     is_draft = shown.frame.state in DRAFTS
     facts = [] if is_draft else in_order(shown.moving_facts + shown.slow_facts)
     context = shown.moving | shown.picture | {"facts": facts}

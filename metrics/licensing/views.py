@@ -22,7 +22,6 @@ from metrics.licensing.services import (
     revoke_licence,
 )
 from metrics.models import Licence
-from metrics.planning.forms import FocusedForm
 from studies.access import Right, changes_study, held_right, of_study
 from studies.models import Criterion, Study
 from studies.models.bounds import MAX_COUNT
@@ -50,7 +49,7 @@ class WhoRatesForm(forms.Form):
         criteria.queryset = study.criteria.all()
 
 
-class LicenceForm(FocusedForm, WhoRatesForm):
+class LicenceForm(WhoRatesForm):
     """What a licence is for: a machine rater, all items or one category, and until when."""
 
     machine = forms.CharField(label="Machine rater", max_length=200)

@@ -31,18 +31,7 @@ MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
 Researcher = User | AnonymousUser | None
 
 
-class FocusedForm(forms.BaseForm):
-    """A form that focuses its first field with an error."""
-
-    def is_valid(self) -> bool:
-        is_valid = super().is_valid()
-        invalid = [name for name in self.fields if name in self.errors]
-        if invalid:
-            self.fields[invalid[0]].widget.attrs["autofocus"] = True
-        return is_valid
-
-
-class SamplingForm(FocusedForm, forms.Form):
+class SamplingForm(forms.Form):
     """The options of a job that generates texts."""
 
     server = forms.ChoiceField(help_text=SERVER_HELP)
@@ -107,7 +96,7 @@ class _InstalledSelect(forms.Select):
         return option
 
 
-class ScoringForm(FocusedForm, forms.Form):
+class ScoringForm(forms.Form):
     similarity = forms.ChoiceField(
         choices=[(name, similarity.title) for name, similarity in SIMILARITIES.items()],
         widget=_InstalledSelect,
@@ -138,7 +127,7 @@ def _missing_help(missing: dict[str, str]) -> SafeString:
     return format_html_join(mark_safe("<br>"), "Not installed: {}. {}", rows)
 
 
-class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]
+class DesignForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = InstanceSelection
         fields = ("design", "instances", "control_share", "weights", "floor", "pilot", "seed")

@@ -23,10 +23,12 @@ HOUR, EARLIEST = timedelta(hours=1), timedelta(minutes=10)
 Moments = Sequence[tuple[datetime, int]]
 
 
-def progress_figure(study: Study, counts: Progress, moments: Moments | None = None) -> Figure:
+def progress_figure(
+    study: Study, counts: Progress, moments: Moments | None = None, now: datetime | None = None
+) -> Figure:
     """Return the responses completed over time, with a forecast while the study is open.
 
-    ``moments`` says how many were complete at which times, if that is known.
+    ``moments`` says how many were complete at which times, and ``now`` is the time, if known.
     """
     first, last = counts.first_completed_at, counts.last_completed_at
     if study.is_imported:
@@ -37,8 +39,9 @@ def progress_figure(study: Study, counts: Progress, moments: Moments | None = No
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
     expected = None
     if study.status == Study.Status.OPEN and counts.remaining:
-        finding, sentence = _forecast(study, counts)
-        expected = _expected(study, counts, database_now())
+        now = now or database_now()
+        finding, sentence = _forecast(study, counts, now)
+        expected = _expected(study, counts, now)
     chart = time_chart(
         moments, goal=planned, finding=finding, unit="responses completed", expected=expected
     )
@@ -52,13 +55,13 @@ def has_pace(study: Study, counts: Progress) -> bool:
     return first is None or opened is None or first > opened
 
 
-def _forecast(study: Study, counts: Progress) -> tuple[str, str]:
+def _forecast(study: Study, counts: Progress, now: datetime) -> tuple[str, str]:
     if not has_pace(study, counts):
         return "Imported responses have no pace", "When they were given here is not known."
     if not counts.completed_last_hour:
         return "No response was completed in the last hour", ""
     sentence = f"Responses completed in the last hour: {counts.completed_last_hour}."
-    rest = rest_in_words(counts, database_now())
+    rest = rest_in_words(counts, now)
     return (
         f"At this pace, the rest takes {rest}" if rest else "It is too early for a forecast"
     ), sentence

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 class Question:
     slug: str
     title: str
+    short: str
 
 
-SYSTEMS = Question("systems", "Which system is better?")
-RATERS = Question("raters", "Can I trust the raters?")
-MACHINES = Question("machines", "Can a machine stand in?")
-PLANNING = Question("planning", "Do I need more?")
+SYSTEMS = Question("systems", "Which system is better?", "Systems")
+RATERS = Question("raters", "Can I trust the raters?", "Raters")
+MACHINES = Question("machines", "Can a machine stand in?", "Machines")
+PLANNING = Question("planning", "Do I need more?", "More")
 QUESTIONS = (SYSTEMS, RATERS, MACHINES, PLANNING)

@@ -11,11 +11,10 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 
 from annotation.filters import EVERYTHING, Filter
-from jobs.clock import database_now
 from metrics.messages import EMPTY_PART, OF_A_PART
 from metrics.models import ReportSnapshot
 from metrics.results.filters import FilterForm, Part, asked_values
-from metrics.results.services import ensure_fresh, watermark
+from metrics.results.services import ensure_fresh, watermark_now
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -96,7 +95,7 @@ def asked_for(study: Study, query: Mapping[str, str]) -> Asked:
 
     Which filters there are is known once the whole study has a report so that one comes first.
     """
-    whole = _freshness_of(study, EVERYTHING, watermark(study), database_now())
+    whole = _freshness_of(study, EVERYTHING, *watermark_now(study))
     form = FilterForm(whole.snapshot.choices, query)
     values = asked_values(query)
     if not values:

@@ -59,6 +59,11 @@ def study_named(public_id: str) -> Study:
     return study
 
 
+def is_simulated(study: Study) -> bool:
+    """Return whether bots gave some of the ratings in the newest report, without reading it."""
+    return study.report_snapshots.filter(digest="", report__simulated=True).exists()
+
+
 def stored_report(snapshot: ReportSnapshot, *, with_raters: bool = True) -> Report | None:
     """Return the stored report, or None if there is none in the current version of the format.
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import CharField, FilteredRelation, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Now
 
 from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.filter_choices import FilterChoices, filter_choices
@@ -45,7 +46,11 @@ SHOWN_WITHOUT_OUTCOME = {"bias", "self_consistency", "fatigue"}
 
 
 def watermark(study: Study) -> str:
-    """Return an identifier of the state of everything that a study's report depends on.
+    return watermark_now(study)[0]
+
+
+def watermark_now(study: Study) -> tuple[str, datetime]:
+    """Return an identifier of the state of everything that a study's report depends on, and the time.
 
     Ratings are append-only, so their number shows whether ratings were added. The counter changes
     with flags and separability scores, and the digest changes with names and scales; a study that is
@@ -54,20 +59,20 @@ def watermark(study: Study) -> str:
     not grow with the study.
     """
     newest = Subquery(Rating.objects.order_by("-pk").values("pk")[:1])
-    changes, key, rows, newest_key, status, main_machine = (
+    changes, key, rows, newest_key, status, main_machine, now = (
         Study.objects.filter(pk=study.pk)
         .annotate(
             whole=FilteredRelation("report_snapshots", condition=Q(report_snapshots__digest=""))
         )
         .values_list(
             *("report_changes__n", "whole__settled_key", "whole__settled_rows", newest),
-            *("status", "main_machine"),
+            *("status", "main_machine", Now()),
         )
         .get()
     )
     total = _count_ratings(study, key or 0, rows or 0, newest_key or 0)
     state = f"{REPORT_FORM}-{total}-{changes or 0}-{_design(study, main_machine)}"
-    return f"{state}-closed" if status == Study.Status.CLOSED else state
+    return (f"{state}-closed" if status == Study.Status.CLOSED else state), now
 
 
 def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from django.db.models import Count, F
+from django.db.models import Count, F, Max
 
 from recruitment.launch.check import (
     DATA,
     GENERATE_SELECT,
     QUALITY,
+    SIZE,
     TASK,
     LaunchCheck,
     error,
@@ -120,13 +121,22 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
     few = {instance for instance, common in counts if 0 < common < n}
     none = {instance for instance, common in counts if not common}
     instances = counted(len({instance for instance, _ in counts}), "instance")
-    if few and study.bundling == Study.Bundling.INSTANCE:
+    most = max((common for _, common in counts), default=0)
+    if few and study.bundling == Study.Bundling.INSTANCE and most < n:
+        yield warning(
+            "n_without_effect",
+            f"N is {n}, but a task shows one instance, and no instance has more than"
+            f" {counted(most, 'text')} per system. No task has more comparisons than that. Bundle several"
+            f" instances or sample more generations; otherwise set N to {most}, which changes no task.",
+            SIZE,
+        )
+    elif few and study.bundling == Study.Bundling.INSTANCE:
         least = min(common for _, common in counts if common)
         yield warning(
             "too_few_generations",
             f"N is {n}, but for {len(few)} of {instances} there are fewer generations per system"
-            f" (the fewest: {least}), so their tasks will have fewer comparisons. Lower N, or"
-            " sample more generations.",
+            f" (the fewest: {least}), so their tasks will have fewer comparisons. Lower N, bundle"
+            " several instances, or sample more generations.",
             GENERATE_SELECT,
         )
     if none:
@@ -137,6 +147,16 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
             " texts.",
             GENERATE_SELECT,
         )
+
+
+def most_comparisons(study: Study) -> int:
+    """Return the largest number of texts that a system of the study has for an instance."""
+    texts = Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.systems.all()
+    )
+    of_each = texts.order_by().values("instance", "system").annotate(n=Count("pk"))
+    most: int | None = of_each.aggregate(most=Max("n"))["most"]
+    return most or 0
 
 
 def _common(study: Study, pair: tuple[System, System]) -> list[tuple[int, int]]:

@@ -22,6 +22,7 @@ from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import UNFINISHED, Job
 from jobs.services import create_job, send, stop_job
 from recruitment.forms import MAX_RATERS
+from recruitment.models import Payment
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import close_study, open_study
@@ -168,18 +169,26 @@ def remove_dry_run(*, job: Job) -> None:
             "People have already taken part in this study, so it cannot be deleted. Only dry runs"
             " can be deleted.",
         )
-    raters = list(study.participations.values_list("rater", flat=True))
+    delete_with_answers(study)
+    job.delete()
+
+
+def delete_with_answers(study: Study) -> None:
+    """Delete a study with the answers of programs, which nothing else may refer to."""
+    raters = list(Assignment.objects.filter(hit__study=study).values_list("rater", flat=True))
+    raters += study.participations.values_list("rater", flat=True)
     ratings = Rating.objects.filter(unit__study=study)
     ratings._raw_delete(ratings.db)
     study.places.all().delete()
     Comment.objects.filter(participation__study=study).delete()
-    Assignment.objects.filter(participation__study=study).delete()
+    Assignment.objects.filter(hit__study=study).delete()
     ScreeningAttempt.objects.filter(study=study).delete()
+    Payment.objects.filter(participation__study=study).delete()
     study.participations.all().delete()
-    Rater.objects.filter(pk__in=raters, participations__isnull=True).delete()
     study.hits.all().delete()
     study.delete()
-    job.delete()
+    here = {"participations": None, "assignments": None, "screening_attempts": None}
+    Rater.objects.filter(**here, pk__in=raters, machine_rater=None, ratings=None).delete()
 
 
 def dry_runs_of(study: Study) -> QuerySet[Job]:

@@ -14,7 +14,6 @@ from django.urls import reverse
 
 from annotation.counts import progress_of
 from annotation.services.plan_checks import has_design
-from annotation.services.screening import screening_of
 from recruitment.admission import OPEN_LINK
 from recruitment.confirmations import final_of
 from recruitment.forms import DryRunForm
@@ -56,10 +55,11 @@ class Row:
 @shows_study
 def launch(request: HttpRequest, study: Study) -> HttpResponse:
     prefetch_related_objects([study], "channels")  # which several checks look at
-    current = launch_checks(study)
+    costs, current = cost_context(study), launch_checks(study)
+    most = costs["cost"].maximum if "cost" in costs else None
     if study.status == Study.Status.OPEN:
-        current += somebody_can_enter(study)
-    statuses = channel_statuses(study)
+        current += somebody_can_enter(study, most)
+    statuses = channel_statuses(study, most)
     frame = study_frame(study, request.user, place_of("launch"))
     actions, rows = offered_actions(study, current), review(frame, current)
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
@@ -68,7 +68,8 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "study": study,
         "frame": frame,
         "here": "launch",
-        "rows": rows,
+        "rows": [row for row in rows if row.state != "done"],
+        "done": [row for row in rows if row.state == "done"],
         "left": sum(row.state in {"must", "should"} for row in rows),
         "must": sum(row.state == "must" for row in rows),
         "should": sum(row.state == "should" for row in rows),
@@ -82,7 +83,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "plans_first": any(check.code in PLANNING for check in current),
         "frozen": () if study.opened_at is None else final_of(study),
         "screens": len(PAGES),
-        **cost_context(study),
+        **costs,
     }
     if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):
         context |= {
@@ -108,10 +109,9 @@ def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
     return sorted(rows, key=lambda row: _ORDER.index(row.state))
 
 
-def _failed_test(study: Study) -> Iterator[Row]:
+def _failed_test(study: Any) -> Iterator[Row]:
     """Yield what people who fail the test get, which the welcome page tells them."""
-    screening = screening_of(study) if study.reward else None
-    if screening is None or not screening.qualification_units:
+    if not study.reward or not (study.quality_screening or {}).get("qualification_units"):
         return
     open_channels = [one for one in study.channels.all() if not one.closed_at]
     paid = {amount_in(one.settings, "screen_out_reward") for one in open_channels} or {Decimal(0)}

@@ -5,6 +5,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from annotation.services.reference_units import ROLES, add_chosen_unit
@@ -14,6 +15,7 @@ from recruitment.reference_unit_forms import (
     candidate,
     candidates,
     role_counts,
+    role_to_make,
 )
 from studies.access import of_study
 from studies.models import Instance, Study, Unit
@@ -29,23 +31,28 @@ def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
     page = Paginator(listed, PER_PAGE).get_page(request.GET.get("page"))
     chosen = _chosen(study, request.GET.get("instance")) or next(iter(page), None)
     unit = candidate(study, chosen) if chosen else None
-    form = ChosenUnitForm(unit, list(study.criteria.all()), request.POST or None) if unit else None
+    counts = role_counts(study)
+    role = role_to_make(counts, request.GET.get("role"))
+    criteria = list(study.criteria.all())
+    form = ChosenUnitForm(unit, criteria, request.POST or None, role=role) if unit else None
     if form is not None and request.method == "POST" and form.is_valid():
-        role = Unit.Role(form.cleaned_data["role"])
+        made = Unit.Role(form.cleaned_data["role"])
         with told_on(form):
-            key = add_chosen_unit(study=study, role=role, row=form.row())
-            messages.success(request, f"{key} was added to {ROLES[role]}.")
-            return redirect(
-                f"{reverse('recruitment:reference-by-hand', args=[study.pk])}?q={search}"
-            )
+            key = add_chosen_unit(study=study, role=made, row=form.row())
+            messages.success(request, f"{key} was added to {ROLES[made]}.")
+            same = urlencode({"q": search, "role": made.value})
+            here = reverse("recruitment:reference-by-hand", args=[study.pk])
+            return redirect(f"{here}?{same}")
     context = {
         "study": study,
         "here": "quality",
-        "query": search,
+        "search": search,
+        "role": role,
+        "query": urlencode({"q": search, "role": role}),
         "page": page,
         "unit": unit,
         "form": form,
-        "role_counts": role_counts(study),
+        "role_counts": counts,
         "can_save": True,  # the page's own button is the one that is meant
     }
     status = 400 if form is not None and form.is_bound else 200

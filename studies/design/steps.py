@@ -8,7 +8,6 @@ one statement.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -105,7 +104,7 @@ class StudyPage:
 
     `waiting` is the expression on `Study` for how much waits there for a researcher. `argument` is
     what the address needs in addition to the study. A page `under` a step or another page is reached
-    from that one, which stays marked in the room's list.
+    from that one, which stays marked in the room's list. Phones show its `short` title, if it has one.
     """
 
     slug: str
@@ -118,6 +117,7 @@ class StudyPage:
     room: Room = Room.GEAR
     argument: str = ""
     under: str = ""
+    short: str = ""
 
     def url_of(self, study: Study) -> str:
         return reverse(self.url_name, args=[study.pk, *filter(None, [self.argument])])
@@ -176,6 +176,7 @@ class Link:
     title: str
     url: str
     room: Room
+    short: str
     waiting: int = 0
 
 
@@ -246,17 +247,22 @@ class StudyFrame:
 
     @property
     def next_step(self) -> ShownStep | None:
-        """Until the study was opened: the step after this one, else the first that is open.
+        """Until the study was opened: the step `after` this one, else the first that is open.
 
         The last step before the launch leads there even if it is open: the launch lists what is missing.
         """
         if self.study.opened_at is not None or self.study.dry_run_of_id is not None:
             return None
-        for shown, following in pairwise(self.steps):
-            is_last = following is self.steps[-1]
-            if shown.step.slug == self.here and (is_last or not shown.status.is_open):
-                return following
-        return next((shown for shown in self.steps if shown.status.is_open), None)
+        here = next((shown for shown in self.steps if shown.step.slug == self.here), None)
+        leads_on = here is not None and (here is self.steps[-2] or not here.status.is_open)
+        following = self.after(self.here) if leads_on else None
+        return following or next((shown for shown in self.steps if shown.status.is_open), None)
+
+    def after(self, slug: str) -> ShownStep | None:
+        """Return the first step after this one that is not done, also if nobody needs it."""
+        position = _STEPS[slug].position
+        later = (shown for shown in self.steps if shown.step.position > position)
+        return next((shown for shown in later if shown.status.state != StepState.DONE), None)
 
     @property
     def missing(self) -> list[ShownStep]:
@@ -280,8 +286,13 @@ class StudyFrame:
         return self.right >= Right.CHANGE
 
     @property
-    def may_delete(self) -> bool:
-        return self.right >= Right.OWN and self.study.status == Study.Status.DRAFT
+    def delete_url(self) -> str:
+        """The page that deletes a draft, or says whether an opened study can be deleted."""
+        if self.right < Right.OWN or self.study.dry_run_of_id is not None:
+            return ""
+        is_draft = self.study.status == Study.Status.DRAFT
+        name = "admin:studies_study_delete" if is_draft else "metrics:remove-study"
+        return reverse(name, args=[self.study.pk])
 
 
 def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet[Any]:
@@ -319,21 +330,13 @@ def frame_of(
             page.title,
             page.url_of(study),
             page.room,
+            page.short,
             getattr(study, f"{page.slug}_waiting", 0),
         )
         for page in pages()
         if right >= page.right and not page.under
     )
     return StudyFrame(study, right, tuple(shown), tuple(links), place)
-
-
-def url_after(frame: StudyFrame, slug: str) -> str:
-    """Return the address of the next step that is needed after a step, or else of the last one."""
-    later = [shown for shown in frame.steps if shown.step.position > _STEPS[slug].position]
-    return next(
-        (shown.url for shown in later if shown.status.state != StepState.NOT_NEEDED),
-        frame.steps[-1].url,
-    )
 
 
 def _shown(step: Step, study: Study) -> ShownStep:

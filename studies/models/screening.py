@@ -1,5 +1,7 @@
 """The screening design: the steps before an annotator's first HIT, and gold checks."""
 
+from math import ceil
+
 from django.core.exceptions import ValidationError
 from django.db import models
 
@@ -89,6 +91,9 @@ class Screening(models.Model):
         return f"screening of {self.study}"
 
     def clean(self) -> None:
+        """Fill in a pass mark that is left out: nine in ten of the test's items, rounded up."""
+        if not self.pass_mark:
+            self.pass_mark = max(1, ceil(0.9 * self.qualification_units))
         if self.qualification_units and self.pass_mark > self.qualification_units:
             sentence = (
                 "The pass mark is higher than the number of items in the test, which is"

@@ -37,13 +37,13 @@ def study_with_checks(
     """Return an open study with gold checks and three comparisons of one instance per HIT."""
     study = make_study(instances=instances, comparisons_per_hit=n, **design)
     Generation.objects.update(text=PROSE)
-    plan_hits(study=study)
     if study.unit_kind == Study.UnitKind.GENERATION:
         texts = Generation.objects.filter(sample_index=0, system__name="system-0")[:gold]
         pairs = [ReferencePair(text, None, {"preference": "5"}) for text in texts]
         add_reference_units(study=study, role=Unit.Role.GOLD, pairs=pairs)
     else:
         degrade_copies(study=study, role=Unit.Role.GOLD, n=gold)
+    plan_hits(study=study)
     Screening.objects.create(study=study, check_rate=check_rate)
     return open_knowingly(study)
 
@@ -208,7 +208,7 @@ DESIGNS = {
     "one comparison": {"n": 1},
     "three comparisons": {"n": 3},
     "one text": {"n": 1, **TEXTS},
-    "three texts": {"n": 3, **TEXTS},
+    "three texts": {"n": 3, **TEXTS, "samples": 2},  # 3 of 4 are rated, and one is a check
     "repeats": {"n": 3, "repeats_per_hit": 1, "repeat_distance": 1},
     "one comparison and its repeat": {"n": 1, "repeats_per_hit": 1, "repeat_distance": 1},
 }
@@ -305,8 +305,8 @@ def right_side(assignment: Assignment, hit_unit: HITUnit) -> str:
 @pytest.mark.parametrize("labels", [["-1"] * 6, ["1", "1", "-1", "1", "-1", "-1"]])
 def test_the_right_answers_of_one_annotator_are_on_both_sides_in_turn(labels):
     study = make_study(instances=6, comparisons_per_hit=1, ratings_per_hit=3)
-    plan_hits(study=study)
     of_both_systems(study, Unit.Role.GOLD, labels)
+    plan_hits(study=study)
     Screening.objects.create(study=study, check_rate=1)
     study = open_knowingly(study)
     for n in range(3):
@@ -342,8 +342,8 @@ def test_the_right_answers_of_a_test_are_as_often_left_as_right(seed):
 )
 def test_it_is_said_before_opening_that_checks_favour_a_system(role, labels, is_warned):
     study = make_study(instances=4)
-    plan_hits(study=study)
     of_both_systems(study, Unit.Role(role), labels)
+    plan_hits(study=study)
     checks = {check.code: check.is_error for check in launch_checks(study)}
     assert checks == ({f"{role}_favours_a_system": False} if is_warned else {})
 

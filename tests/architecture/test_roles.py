@@ -61,9 +61,11 @@ NEEDED: dict[str, dict[str, Right]] = {
         "metrics:selection-action": Right.CHANGE,
         "api:webhooks": Right.CHANGE,
         "api:webhook-list": Right.CHANGE,
+        "metrics:remove-study": Right.OWN,
     },
     "post": {
         **dict.fromkeys(DOWNLOADS, Right.READ),
+        "metrics:remove-study": Right.OWN,
         "recruitment:settle-payment": Right.OWN,
         "recruitment:pay-many": Right.OWN,
         "api:participant-pay": Right.OWN,

@@ -6,23 +6,30 @@ from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 
 import tiebreak
 from annotation.counts import progress_of
 from annotation.exports.study_export import export_study
-from annotation.models import Comment, Participation, Rating
+from annotation.models import Comment, Participation, Rater, Rating
 from annotation.services.screening import check_records
 from jobs.clock import database_now
 from jobs.models import Job
 from jobs.worker import run_job
+from machine_raters.models import Judge, Verdict
 from metrics.demo import demo_study_of, half_way_demo_of, load_demo, start_demo
 from metrics.models import ReportSnapshot
+from metrics.removing import delete_simulated_study
 from metrics.results.selectors import stored_report
 from recruitment.ledger import ledger
 from recruitment.models import Payment
 from recruitment.simulation.raters import Bot, one_connection, walk_study
 from studies.design.steps import StudyState, study_frame
 from studies.models import Study, StudyEvent
+from tests.confirming import post_confirmed
+from tests.metrics.test_freshness import rated
+from tests.refusals import refused
+from tests.studies.factories import make_open_study, make_participation
 from tiebreak.report.model.report import CriterionSection
 
 OURS, LLAMA, BART = "ours-8b", "llama-3.1-8b", "bart-large"
@@ -171,3 +178,37 @@ def test_an_export_of_the_open_study_agrees_with_its_plan_and_log(half_way, tmp_
 def test_the_demo_is_loaded_once(ruth, finished):
     assert load_demo(owner=ruth, say=lambda _: None) == finished
     assert Study.objects.count() == 2
+
+
+def test_an_owner_deletes_a_demo_with_all_that_is_in_it_and_nothing_else(
+    client, ruth, finished, half_way
+):
+    client.force_login(ruth)
+    address = reverse("metrics:remove-study", args=[half_way.pk])
+    assert address in client.get(reverse("metrics:dashboard", args=[half_way.pk])).text
+    stay = Rating.objects.filter(unit__study=finished)
+    n, payments = stay.count(), Payment.objects.filter(participation__study=finished).count()
+    named = client.get(address).context["question"].sentences[0]
+    assert str(Rating.objects.filter(unit__study=half_way).count()) in named
+    judge = Judge.objects.create(study=half_way, kind="judge", name="a judge that ran here")
+    rating = Rating.objects.filter(unit__study=half_way, rater__kind="machine").first()
+    Verdict.objects.create(
+        judge=judge, rating=rating, language_model="m", prompt_sha256="0" * 64, characters=1
+    )
+    post_confirmed(client, address)
+    assert list(Study.objects.all()) == [finished]
+    assert (Rating.objects.count(), Payment.objects.count()) == (n, payments)
+    assert set(Rater.objects.all()) == set(Rater.objects.filter(ratings__in=stay))
+    assert demo_study_of(ruth) == finished
+
+
+def test_a_study_in_which_a_person_took_part_is_kept(client, ruth, half_way):
+    real = make_open_study(instances=2, member=ruth)
+    rated(real)
+    make_participation(half_way, "visitor")
+    client.force_login(ruth)
+    for study in (real, half_way):
+        asked = client.get(reverse("metrics:remove-study", args=[study.pk]))
+        assert set(asked.context["question"].problems) == {"not_simulated"}
+        with refused("not_simulated"):
+            delete_simulated_study(study=study)

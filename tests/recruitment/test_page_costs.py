@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Participation
+from metrics.results.services import refresh_report
 from recruitment.models import Channel, Payment
 from studies.models import Study
 from tests.annotation.annotators import annotator
@@ -80,7 +81,13 @@ def test_the_page_of_one_participant_takes_few_statements(client, study, paid):
 
 
 def test_the_part_that_needs_a_person_takes_few_statements(client, study):
-    assert len(statements(client, reverse("metrics:attention", args=[study.pk]))) <= LIMIT + 4
+    assert len(statements(client, reverse("metrics:attention", args=[study.pk]))) <= LIMIT
+
+
+@pytest.mark.parametrize("name", ["metrics:dashboard", "recruitment:launch"])
+def test_the_pages_of_a_study_that_pays_take_few_statements(client, study, name):
+    refresh_report(study=study)
+    assert len(statements(client, reverse(name, args=[study.pk]))) <= 20
 
 
 def test_costs_take_as_few_statements_for_many_channels(client, study):

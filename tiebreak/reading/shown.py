@@ -193,16 +193,16 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
         BY_MACHINE.format(machine=name): kind
         for name, kind in kinds_of(systems.machine_win_rates or {}).items()
     }
-    rows = []
+    rows, states_lead = [], unreached(section) is None
     if sets:
         ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
-        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name)) for name in names]))
+        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name), states_lead) for name in names]))
     for title, scored in measures.items():
         estimates = [scored[name] for name in names]
         ranks = systems.ranked_by == "win_rate" or (
             systems.ranked_by == "bradley_terry" and "Bradley" in title
         )
-        best = _best(title, estimates) if ranks and unreached(section) is None else nan
+        best = _best(title, estimates) if ranks and states_lead else nan
         rows.append(_measure(title, estimates, kinds.get(title, ""), best))
     rows.append(Row("Items", 0, "", [Number(str(rates[n].n), "", Svg(), "") for n in names]))
     return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
@@ -226,11 +226,11 @@ def _measure(title: str, estimates: list[Estimate], kind: Kind, best: float) -> 
     return Row(title, 0, "", numbers)
 
 
-def _ranks(ranks: RankSet | None) -> Number:
+def _ranks(ranks: RankSet | None, states_lead: bool) -> Number:
     if ranks is None:
         return _EMPTY_CELL
     shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
-    return Number(shown, "", Svg(), "", leads=ranks.worst == 1)
+    return Number(shown, "", Svg(), "", leads=states_lead and ranks.worst == 1)
 
 
 def scores_of(systems: SystemsSection) -> dict[str, Estimates]:

@@ -129,9 +129,11 @@ def _compare_draw(
             same = bool(np.isclose(found, chance, rtol=1e-9, atol=0, equal_nan=True))
             findings.compare(file, line, f"{name} {of}", row[name], float(chance), same=same)
     # Designs that compare a part of the pairs of each instance leave out instances that were drawn.
+    # A reference item is not rated, too.
+    apart = {row["instance"] for row in export.design.values() if row["role"] != "main"}
     if settings.get("pairing") in ("all", "baseline") and not settings.get("pairs_per_instance"):
         for instance in (name for name, (phase, *_) in known.items() if phase):
-            same = instance in planned
+            same = instance in planned or instance in apart
             findings.compare(file, None, instance, "not planned", "planned", same=same)
 
 

@@ -1,16 +1,25 @@
 """The number of reference units that the screening needs before annotators may enter."""
 
-import pytest
+from collections import Counter
 
-from annotation.services.planning import plan_hits
-from annotation.services.reference_units import degrade_copies
+import pytest
+from django.db.models import Count
+
+from annotation.services.planning import ensure_plan, forecast_plan, plan_hits
+from annotation.services.reference_units import (
+    ReferencePair,
+    add_reference_units,
+    degrade_copies,
+    remove_reference_unit,
+)
 from annotation.services.screening import (
     Shortfall,
     gold_checks_expected,
     screening_problems,
 )
 from studies.models import Generation, Screening, Study, Unit
-from tests.studies.factories import make_study
+from tests.refusals import refused
+from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -78,3 +87,70 @@ def test_the_checks_that_one_annotator_meets_follow_from_the_rate_and_the_limit(
     assert gold_checks_expected(study) == 7
     Study.objects.update(hits_per_annotator=4)
     assert gold_checks_expected(Study.objects.get()) == 2
+
+
+def of_own_texts(study: Study, role: Unit.Role, n: int) -> None:
+    """Add reference units of the texts that the systems themselves wrote."""
+    instances = study.dataset.instances.order_by("pk")[:n]
+    size = 2 if study.unit_kind == "comparison" else 1
+    pairs = []
+    for number, instance in enumerate(instances):
+        order = "-system" if number % 2 else "system"
+        texts = instance.generations.filter(sample_index=0).order_by(order)
+        pairs.append(ReferencePair(*[*texts[:size], None][:2], {"preference": "1"}))
+    add_reference_units(study=study, role=role, pairs=pairs)
+
+
+def texts_shown(study: Study, **of: str) -> Counter[tuple[int, ...]]:
+    units = study.units.filter(**of).with_texts()
+    return Counter(tuple(sorted(text.generation_id for text in unit.text_list)) for unit in units)
+
+
+@pytest.mark.parametrize("role", [Unit.Role.GOLD, Unit.Role.TRAINING, Unit.Role.QUALIFICATION])
+@pytest.mark.parametrize(
+    ("design", "scale"),
+    [
+        ({"comparisons_per_hit": 2}, "preference"),
+        ({"bundling": "mixed", "comparisons_per_hit": 2}, "preference"),
+        ({"sample_choice": "balanced", "comparisons_per_hit": 2}, "preference"),
+        ({"pairing": "random", "comparisons_per_hit": 1}, "preference"),
+        ({"unit_kind": "generation"}, "ordinal:1..5"),
+    ],
+)
+def test_nobody_rates_the_texts_of_a_reference_item_and_all_else_r_times(role, design, scale):
+    study = make_study(instances=6, samples=2, scale=scale, ratings_per_hit=3, **design)
+    plan_hits(study=study)
+    before = texts_shown(study, role="main")
+    of_own_texts(study, role, 3)
+    apart = texts_shown(study, role=role)
+    assert ensure_plan(study=study) is not None or not apart & before  # else it is outdated
+    main = texts_shown(study, role="main")
+    assert not apart & main
+    assert set(main.values()) == {1}
+    assert set(study.places.values("hit").annotate(n=Count("pk")).values_list("n", flat=True)) == {
+        3
+    }
+    if study.unit_kind == "generation" or design == {"comparisons_per_hit": 2}:
+        assert main == before - apart
+    assert forecast_plan(study=study, selected=[]).units == main.total()
+    # Where the reference item goes, its texts are rated again.
+    for key in study.units.filter(role=role).values_list("key", flat=True):
+        remove_reference_unit(study=study, key=key)
+    plan_hits(study=study)
+    assert texts_shown(study, role="main") == before
+
+
+def test_what_is_rated_in_an_open_study_becomes_no_reference_item():
+    study = make_open_study(instances=3, samples=2, comparisons_per_hit=1)
+    (a, b), *_ = texts_shown(study, role="main")
+    first, second = Generation.objects.get(pk=a), Generation.objects.get(pk=b)
+    for pair in ((first, second), (second, first)):
+        with refused("item_is_rated"):
+            pairs = [ReferencePair(*pair, {"preference": "1"})]
+            add_reference_units(study=study, role=Unit.Role.GOLD, pairs=pairs)
+    other = {"instance": first.instance, "sample_index": 1 - first.sample_index}
+    pair = ReferencePair(
+        *Generation.objects.filter(**other).order_by("system"), {"preference": "1"}
+    )
+    add_reference_units(study=study, role=Unit.Role.GOLD, pairs=[pair])
+    assert study.units.get(role="gold").instance == first.instance

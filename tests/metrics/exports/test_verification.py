@@ -17,7 +17,11 @@ from annotation.imports.study_import import import_study
 from annotation.models import Participation, Rating
 from annotation.services.items import set_item_aside
 from annotation.services.planning import draw_and_plan, plan_hits
-from annotation.services.reference_units import degrade_copies
+from annotation.services.reference_units import (
+    ReferencePair,
+    add_reference_units,
+    degrade_copies,
+)
 from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import close_study, pause_study
 from recruitment.services.participants import exclude_participant, reinstate_participant
@@ -77,6 +81,16 @@ def with_gold() -> Study:
     return collected(study, {"design": "proportional", "weights": "logistic", "seed": 7})
 
 
+def with_own_texts_apart() -> Study:
+    """All texts of some drawn instances are those of reference items, so nobody rates them."""
+    study = drafted(systems=2)
+    instances = study.dataset.instances.order_by("pk")[:3]
+    texts = [i.generations.filter(sample_index=k) for i in instances for k in (0, 1)]
+    pairs = [ReferencePair(*pair.order_by("system"), {"preference": "1"}) for pair in texts]
+    add_reference_units(study=study, role=Unit.Role.QUALIFICATION, pairs=pairs)
+    return collected(study, {"design": "uniform"})
+
+
 def with_exclusions() -> Study:
     study = drafted(comparisons_per_hit=2)
     study = collected(study, {"design": "strata", "seed": 3})
@@ -116,6 +130,7 @@ def paused() -> Study:
 HONEST: dict[str, Callable[[Path], Study]] = {
     "single": lambda _: collected(drafted(comparisons_per_hit=1)),
     "gold": lambda _: with_gold(),
+    "apart": lambda _: with_own_texts_apart(),
     "exclusions": lambda _: with_exclusions(),
     "criteria": lambda _: with_criteria(),
     "machine": lambda _: with_machine(),

@@ -14,6 +14,8 @@ from annotation.exports.study_export import FORMATS
 from jobs.kinds import Progress
 from jobs.models import Job
 from metrics.exports.views import KINDS
+from metrics.models import ReportSnapshot
+from metrics.results.questions import QUESTIONS
 from studies.models import Membership
 from tests.annotation.exports.test_study_export import rated
 from tests.jobs.factories import make_job
@@ -52,6 +54,19 @@ def test_every_format_of_the_service_is_on_the_page(client, study):
     page = client.get(at("data-and-report", study.pk)).content.decode()
     assert re.findall(r'name="formats" value="(\w+)"', page) == list(FORMATS)
     assert re.findall(r'value="(\w+)"[^>]*checked', page) == ["jsonl"]
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_ratings_of_bots_are_marked_where_they_are_downloaded_and_tabs_have_short_names(
+    client, study, simulated
+):
+    report = {"report": {"simulated": simulated}}
+    ReportSnapshot.objects.update_or_create(study=study, digest="", defaults=report)
+    page = client.get(at("data-and-report", study.pk)).content.decode()
+    assert ('class="wide simulated"' in page) == simulated
+    names = re.findall(r'class="short">([^<]+)<', page)
+    assert len(set(names)) == len(QUESTIONS) + 1
+    assert sum(map(len, names)) < 32  # letters, which fit into a line of a phone
 
 
 def test_a_finished_export_shows_its_size_and_ratings(client, study):

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from annotation.services.planning import plan_hits
+from annotation.services.planning import ensure_plan, plan_hits
 from annotation.services.reference_units import degrade_copies
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.models import encrypted
@@ -130,17 +130,31 @@ def test_a_study_that_asks_nothing_does_not_open():
     assert refusal(study).code == "no_criteria"
 
 
-@pytest.mark.parametrize(("samples", "n"), [(5, 0), (3, 3)])
-def test_fewer_generations_than_n_are_counted_before_and_after_planning(samples, n):
+@pytest.mark.parametrize(
+    ("samples", "code", "numbers"),
+    [(5, "too_few_generations", {"1", "3"}), (3, "n_without_effect", {"5", "3"})],
+)
+def test_fewer_generations_than_n_are_counted_before_and_after_planning(samples, code, numbers):
     study = make_study(instances=3, samples=samples)
     Generation.objects.filter(sample_index=2, instance__key="note-0").delete()
     study = Study.objects.get(pk=study.pk)
     study.comparisons_per_hit = 5
     study.save()
     sentences = {check.code: check.sentence for check in launch_checks(study)}
-    assert {str(max(n, 1)), "3"} <= numbers_in(sentences["too_few_generations"])
+    assert numbers <= numbers_in(sentences[code])
     plan_hits(study=study)
-    assert "too_few_generations" in warnings(study)
+    assert code in warnings(study)
+
+
+def test_the_advice_on_an_n_without_effect_changes_no_task():
+    study = make_planned(samples=2, comparisons_per_hit=5)
+    assert warnings(study) == {"n_without_effect"}
+    for advice in ({"comparisons_per_hit": 2}, {"bundling": "mixed"}):
+        Study.objects.update(bundling="instance", comparisons_per_hit=5)
+        Study.objects.update(**advice)
+        advised = Study.objects.get()
+        assert not {"n_without_effect", "too_few_generations"} & warnings(advised)
+        assert (ensure_plan(study=advised) is None) == ("comparisons_per_hit" in advice)
 
 
 def test_instances_without_texts_of_both_systems_are_said_to_be_left_out():
@@ -210,7 +224,7 @@ def test_limits_that_contradict_each_other_are_found(limits, code):
 
 def test_repeats_that_short_hits_cannot_hold_warn():
     study = make_planned(samples=2, repeats_per_hit=1, repeat_distance=4)
-    assert warnings(study) == {"repeats_do_not_fit", "too_few_generations"}
+    assert warnings(study) == {"repeats_do_not_fit", "n_without_effect"}
 
 
 def test_a_prolific_study_needs_reward_minutes_and_a_limit(settings):

@@ -77,9 +77,9 @@ def test_every_scale_is_answered_in_training_and_in_the_study(kind, scale):
     design = {"unit_kind": kind, "comparisons_per_hit": 1, "ratings_per_hit": 1}
     study = make_study(instances=5, samples=1, scale=scale, **design)
     Criterion.objects.create(study=study, name="second", question="And?", scale=scale, position=1)
-    plan_hits(study=study)
     right = a_label(scale)
     known(study, Unit.Role.TRAINING, 3, preference=right, second=right)
+    plan_hits(study=study)
     Screening.objects.create(study=study, training_units=3)
     study = open_study(study=study)
     places = study.places.count()
@@ -91,9 +91,9 @@ def test_every_scale_is_answered_in_training_and_in_the_study(kind, scale):
 
 
 def test_training_is_answered_once_a_unit():
-    study = make_study(instances=4, samples=1, comparisons_per_hit=1)
-    plan_hits(study=study)
+    study = make_study(instances=8, samples=1, comparisons_per_hit=1)
     known(study, Unit.Role.TRAINING, 4, preference="-1")
+    plan_hits(study=study)
     Screening.objects.create(study=study, training_units=4)
     study = open_study(study=study)
     with one_connection():

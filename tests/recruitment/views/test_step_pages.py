@@ -42,7 +42,7 @@ def quality_of(**values: object) -> dict[str, object]:
         "comprehension_tries": 2,
         "training_units": 0,
         "qualification_units": 0,
-        "pass_mark": 9,
+        "pass_mark": "",
         "qualification_tries": 1,
         "check_rate": 0.0,
         "checks_failed": 2,
@@ -111,20 +111,77 @@ def test_too_many_units_are_refused_and_the_screening_is_kept(client, study):
 
 
 def test_a_wrong_screening_makes_no_units(client, study):
-    page = press(client, study, _make="1", **{"screening-0-qualification_units": 3})
+    wrong = {"screening-0-qualification_units": 3, "screening-0-pass_mark": 4}
+    page = press(client, study, _make="1", **wrong)
     assert page.status_code == 200
     assert not study.units.exists()
     assert re.search(r'name="screening-0-qualification_units" value="3"', page.content.decode())
 
 
+def test_what_the_screening_lacks_is_made_at_once(client, study):
+    sizes = {"training_units": 1, "qualification_units": 2, "check_rate": 0.5}
+    typed = {f"screening-0-{name}": value for name, value in sizes.items()}
+    page = press(client, study, _make="missing", **typed)
+    made = {row.role: (row.present, row.needed) for row in page.context["role_counts"]}
+    assert made == {"training": (1, 1), "qualification": (2, 2), "gold": (1, 1)}
+
+
+@pytest.mark.parametrize("items", [1, 2, 10, 11])
+def test_a_pass_mark_that_is_left_out_follows_the_items_of_the_test(client, study, items):
+    field = "screening-0-pass_mark"
+    html = lxml.html.fromstring(client.get(page_of("recruitment:quality", study)).content)
+    assert not html.xpath(f"string(//*[@name='{field}']/@value)")
+    press(client, study, **{"screening-0-qualification_units": items})
+    stored = Study.objects.get().screening
+    assert stored.pass_mark == {1: 1, 2: 2, 10: 9, 11: 10}[items]
+    again = {"screening-0-id": stored.pk, "screening-INITIAL_FORMS": 1, field: items + 1}
+    page = press(client, study, **{"screening-0-qualification_units": items, **again})
+    assert page.status_code == 200
+    errors = page.context["inline_admin_formsets"][0].formset.errors[0].as_data()
+    assert [error.code for error in errors["pass_mark"]] == ["pass_mark_unreachable"]
+    focused = lxml.html.fromstring(page.content).xpath("//*[@autofocus]/@name")
+    assert focused == [field]
+
+
+def test_expected_answers_are_in_words_with_the_names_of_their_systems(client, ruth):
+    study = make_study(instances=2, samples=1, member=ruth)
+    by_hand(client, study)
+    by_hand(client, study, c0="1")
+    html = lxml.html.fromstring(client.get(page_of("recruitment:quality", study)).content)
+    names = [system.name for system in study.ordered_systems()]
+    assert html.xpath("//*[@class='reference-unit']//h4/text()") == names * 2
+    chosen = html.xpath("//*[@class='reference-unit']//option[@selected]/text()")
+    assert all(
+        words.startswith(name) and words != name for name, words in zip(names, chosen, strict=True)
+    )
+    Study.objects.update(status="open", opened_at="2026-01-01T00:00Z")
+    html = lxml.html.fromstring(client.get(page_of("recruitment:quality", study)).content)
+    said = [one.text_content() for one in html.xpath("//*[@data-expected]")]
+    assert [words in sentence for words, sentence in zip(chosen, said, strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize("role", ["training", "qualification", "gold"])
+def test_the_role_that_was_chosen_stays(client, study, role):
+    shown = by_hand(client, study, role=role)
+    assert shown.context["form"].initial["role"] == role
+    page = press(client, study, _make="1", **{"make-role": role, "make-n": 1})
+    assert page.context["make"].initial["role"] == role
+    # At first it is a role that lacks items.
+    Screening.objects.create(study=study, training_units=9)
+    assert client.get(page_of("recruitment:quality", study)).context["make"]["role"].value() == (
+        "training"
+    )
+
+
 def by_hand(client: Any, study: Study, **values: object) -> Any:
     """Click answers for the item that the page by hand shows."""
     address = page_of("recruitment:reference-by-hand", study)
-    form = client.get(address).context["form"]
+    page = client.get(address)
     typed = {"role": "gold", "c0": "-1", **values}
-    target = f"{address}?instance={form.unit.instance.key}"
+    form = page.context["form"]
+    (target,) = lxml.html.fromstring(page.content).xpath("//form[@method='post'][@action]/@action")
     sent = {form.add_prefix(name): value for name, value in typed.items()}
-    return client.post(target, sent, follow=True)
+    return client.post(f"{address}{target}", sent, follow=True)
 
 
 def test_a_reference_item_is_made_by_clicking_its_right_answer(client, study):
@@ -145,7 +202,10 @@ def test_a_reference_item_is_made_by_clicking_its_right_answer(client, study):
 
 
 def test_an_item_without_an_answer_or_with_an_item_already_is_refused(client, study):
-    assert by_hand(client, study, c0="").status_code == 400
+    refused = by_hand(client, study, c0="")
+    assert refused.status_code == 400
+    (focused,) = lxml.html.fromstring(refused.content).xpath("//*[@autofocus]")
+    assert focused.xpath(".//*[contains(@class, 'errorlist')]")
     assert not study.units.exists()
     by_hand(client, study)
     address = page_of("recruitment:reference-by-hand", study)
@@ -242,7 +302,6 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
     states = [row.state for row in page.context["rows"]]
     assert states == sorted(states, key=["must", "should", "note", "done"].index)
     assert {code for code, row in rows.items() if row.state == "note"} == {
-        "generate-select",
         "quality",
         "analysis-plan",
     }
@@ -280,6 +339,16 @@ def test_a_dry_run_is_a_check_that_is_made_with_its_button(client, study):
     after = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
     (row,) = after.xpath("//*[@data-code='dry-run']")
     assert row.get("data-severity") == "done"
+
+
+def test_what_is_done_is_folded_and_what_is_left_stands_in_full(client, study):
+    html = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
+    of_rows = "ul[@class='launch-checks']/li/@data-severity"
+    folded = html.xpath(f"//details[@class='passed']/{of_rows}")
+    left = [*html.xpath(f"//section/{of_rows}")]
+    assert set(folded) == {"done"}
+    assert left
+    assert "done" not in left
 
 
 def test_an_opened_study_reads_as_history_with_a_clone(client, study):

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from studies.design.scale_cards import ScaleCards
 from studies.log_pages import PER_PAGE
-from studies.models import Membership, Study, StudyEvent
+from studies.models import ComprehensionQuestion, Membership, Study, StudyEvent
 from studies.services import record_event
 from tests.pages import codes_on, levels_on, send
 from tests.studies.factories import make_open_study, make_study
@@ -96,11 +96,16 @@ def test_the_parts_are_labelled_in_the_preview_before_the_step_is_saved(client, 
     assert (study.source_label, study.left_label, study.right_label) == ("Article", "A", "<B>")
 
 
-def test_save_and_continue_leads_to_the_next_step_that_is_needed_and_save_back(client, study):
+def test_save_and_continue_leads_to_the_next_step_that_is_not_done_and_save_back(client, study):
     here, values = page_of("studies:task", study), task_of(study)
-    # Neither of the steps between needs anything.
+    # Every instance is used; screening is not needed, and nobody has decided so.
     assert send(client, here, values | {"_next": "1"})["Location"] == page_of(
-        "recruitment:size", study
+        "recruitment:quality", study
+    )
+    ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb")
+    Study.objects.update(minutes_per_hit=4)
+    assert send(client, here, values | {"_next": "1"})["Location"] == page_of(
+        "recruitment:analysis-plan", study
     )
     assert send(client, here, values)["Location"] == here
 

@@ -87,6 +87,7 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
 @pytest.mark.parametrize(
     ("here", "following"),
     [
+        ("data", "quality"),
         ("generate-select", "quality"),
         ("quality", "size"),
         ("size", "size"),
@@ -94,7 +95,9 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
         ("recruit", "launch"),
     ],
 )
-def test_after_a_step_that_is_done_or_the_last_one_the_following_is_next(ruth, here, following):
+def test_on_a_step_that_is_not_open_the_following_one_that_is_not_done_is_next(
+    ruth, here, following
+):
     next_step = study_frame(make_study(instances=2), ruth, place_of(here)).next_step
     assert next_step is not None
     assert next_step.step.slug == following

@@ -1,6 +1,7 @@
 """The rules by which columns of ratings are found, and what their cells mean."""
 
 import json
+import re
 
 import pytest
 
@@ -64,6 +65,23 @@ def test_a_rater_with_many_missing_labels_stays_a_rater(mark):
     rows = [{"item": k, "ann1": k % 5, "ann2": k % 5 if k % 3 else mark} for k in range(12)]
     read = read_existing(rows)
     assert (set(read.table["rater"]), read.missing + read.marked) == ({"ann1", "ann2"}, 4)
+
+
+@pytest.mark.parametrize("at", [1, 4])
+@pytest.mark.parametrize("has_items", [False, True])
+def test_a_row_that_is_there_twice_is_named_and_changes_no_layout(at, has_items):
+    columns = ["user_id", *"1234"] if has_items else ["item", "ann1", "ann2", "ann3"]
+    rows = [dict(zip(columns, ["abcdef"[k], 1, k % 2, k % 3, k], strict=False)) for k in range(6)]
+    read = read_existing([*rows[:at], rows[0], *rows[at:]])
+    once = read_existing(rows)
+    assert read.columns == once.columns
+    assert len(read.table) == len(once.table)
+    (note,) = {*read.notes} - {*once.notes}
+    assert str(at + 1) in note
+    # Nothing names the items, so equal rows may be two of them.
+    unnamed = [{name: row[name] for name in columns[1:]} for row in [*rows, rows[0]]]
+    if not has_items:
+        assert len(set(read_existing(unnamed).table["unit"])) == 7
 
 
 def test_a_row_of_totals_is_no_item():
@@ -196,7 +214,7 @@ def test_a_row_may_have_all_labels_of_a_rater():
     assert (found := labels_of(rows))["preference", "4", "u3"] == 2
     assert labels_of(rows, columns=read_existing(rows).columns) == found
     named = [dict(zip(["user_id", *"wxyz"], row.values(), strict=True)) for row in rows]
-    for unclear in (named, [*rows, rows[0]]):  # criteria or items; a rater twice
+    for unclear in (named, [*rows, rows[0] | {"1": 9}]):  # criteria or items; a rater twice
         with refused("no_unit", DomainError):
             read_existing(unclear)
 
@@ -259,6 +277,26 @@ def test_columns_of_texts_and_criteria_are_items_where_a_row_is_a_rater_s(name):
     assert len({item for _, item, _ in labels_of(beside)}) == 6
 
 
+@pytest.mark.parametrize("name", ["{0}_{1}", "{1} {0}", "{1}-{0}"])
+def test_columns_of_systems_and_usual_criteria_are_items_where_another_names_the_rater(name):
+    criteria = ("fluency", "style quality")
+    rows = [
+        {"annotator": f"a{r}", "doc": f"d{d}"}
+        | {name.format(s, c): r + d for s in ("llama", "gpt4", "ours") for c in criteria}
+        for r in range(3)
+        for d in range(4)
+    ]
+    found = labels_of(rows)
+    assert {key[0] for key in found} == {*criteria}
+    assert len({item for _, item, _ in found}) == 12
+    other = {"llama": "overall", "gpt4": "rating", "ours": "score"}  # which are no systems
+    of_one = [
+        {re.sub("|".join(other), lambda m: other[m[0]], k): v for k, v in row.items()}
+        for row in rows
+    ]
+    assert len({item for _, item, _ in labels_of(of_one)}) == 4
+
+
 @pytest.mark.parametrize("fact", ["age", "Geschlecht", "sex"])
 def test_rows_of_persons_are_raters_and_others_items(fact):
     rows = [
@@ -296,13 +334,21 @@ def test_scores_that_may_be_counts_are_ratings_where_two_have_them():
 
 
 @pytest.mark.parametrize(
-    "name", ["_trust", "trust_score", "comment_code", "score_range", "config.style"]
+    "name", ["_effort", "trust", "comment_code", "score_range.accuracy", "config.style"]
 )
-def test_what_a_platform_or_a_computation_says_is_no_criterion(name):
-    rows = long([1, 2, 3, 1], quality=[1, 2, 1, 2], style=[2, 1, 1, 3])
-    for k, row in enumerate(rows):
-        row |= {"quality": row["quality"] + k % 2, "style": row["style"] + k % 2, name: k % 3}
-    assert {key[0] for key in labels_of(rows)} == {"rating", "quality", "style"}
+@pytest.mark.parametrize("answers", [("quality", "style"), ("mood", "tone")])
+def test_what_a_platform_or_a_computation_says_is_no_criterion(name, answers):
+    rows = [
+        {
+            "item": f"i{k}",
+            "annotator": r,
+            **{a: (k * n + len(r)) % 4 for n, a in enumerate(answers, 2)},
+        }
+        | {name: (k + len(r)) % 3}
+        for k in range(5)
+        for r in ("x", "yz")
+    ]
+    assert {key[0] for key in labels_of(rows)} == {*answers}
 
 
 def test_yes_or_no_beside_several_scores_is_a_criterion():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tiebreak.formats.layouts.layout import Cell
 from tiebreak.formats.rating_names import (
     NUMBERED,
+    is_computed,
     is_criterion,
     is_fact,
     is_machine,
@@ -49,20 +50,35 @@ def between_people(columns: Sequence[Column]) -> Sequence[Column]:
 
 
 def named_items(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return the item and the criterion of each column, if names combine a numbered series with others.
+    """Return the item and the criterion of each column, if names combine items with criteria; else {}.
 
-    Such as `summary_1_Fluency`, or `Fluency_1`, of every text and criterion; {} otherwise.
+    Such as `summary_1_Fluency` or `Fluency_1` of every text and criterion, whatever the criteria are called,
+    and `gpt4_fluency` of every system and usual criterion.
     """
     for pattern, item in ((_ITEM_FIRST, 0), (_ITEM_LAST, 1)):
-        parts = {n: m.groups() for n in names if (m := pattern.fullmatch(n.strip()))}
-        found = {name: (part[item], part[1 - item]) for name, part in parts.items()}
-        items, criteria = ({pair[k] for pair in found.values()} for k in (0, 1))
+        found = {n: m.groups() for n in names if (m := pattern.fullmatch(n.strip()))}
+        items, _ = _sides(found, item)
         stems = {"" if text.isdecimal() else stem_of(text) or text for text in items}
-        is_full = len({*found.values()}) == len(names) == len(items) * len(criteria)
-        is_series = len(stems) == 1 and role_of(next(iter(stems))) != "rater"
-        if is_full and is_series and len(items) > 1 and len(criteria) > 1:
-            return found
+        if len(stems) == 1 and role_of(next(iter(stems))) != "rater" and _is_full(found, names):
+            return {name: (parts[item], parts[1 - item]) for name, parts in found.items()}
+    for cut, item in ((-1, 0), (0, 0), (0, 1), (-1, 1)):
+        found = {n: parts[cut] for n in names if (parts := _splits(n))}
+        items, criteria = _sides(found, item)
+        is_named = any(role_of(text) or is_fact(text) or is_computed(text) for text in items)
+        if all(map(is_criterion, criteria)) and not is_named and _is_full(found, names):
+            return {name: (parts[item], parts[1 - item]) for name, parts in found.items()}
     return {}
+
+
+def _sides(found: Mapping[str, Sequence[str]], item: int) -> tuple[set[str], set[str]]:
+    return {parts[item] for parts in found.values()}, {parts[1 - item] for parts in found.values()}
+
+
+def _is_full(found: Mapping[str, Sequence[str]], names: Sequence[str]) -> bool:
+    """Whether every name is one combination of several first and several second parts, and all are there."""
+    firsts, seconds = _sides(found, 0)
+    n = len({tuple(parts) for parts in found.values()})
+    return n == len(names) == len(firsts) * len(seconds) and min(len(firsts), len(seconds)) > 1
 
 
 def _splits(name: str) -> list[tuple[str, str]]:

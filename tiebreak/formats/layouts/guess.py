@@ -100,6 +100,8 @@ class _Guess:
         taken = {*chosen.values()} | left_out
         self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
         self.roles = {c.name: role_of(c.name) for c in self.free}
+        # A row that is there twice says nothing of what names the item.
+        self.n_rows = len({tuple(sorted(row.items())) for row in profile.head})
         self.facts = {role: c for role, c in chosen.items() if role in COLUMNS and role != "label"}
 
     def layout(self) -> Layout:
@@ -443,10 +445,10 @@ class _Guess:
         return not is_named, is_fact(column.name), column.is_prose, -column.distinct
 
     def _tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
-        """Whether no two of the first rows are equal in these columns, and none lacks a key."""
+        """Whether no two of the first rows are equal in these columns alone, and none lacks a key."""
         cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
         has_keys = all(row.get(key) not in BLANK for row in self.profile.head for key in keys)
-        return has_keys and len({*cells}) == len(cells)
+        return has_keys and len({*cells}) == self.n_rows
 
     def _is_shared(self, keys: Sequence[str]) -> bool:
         """Whether several rows of a long table have the same item, as several raters must."""

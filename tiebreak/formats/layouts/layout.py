@@ -13,7 +13,8 @@ RATER_OF, LABEL_OF = "rater:", "label:"
 class Cell:
     """A column of labels: whose, for which criterion and item; "" where another column says so.
 
-    ``item`` names the item within the row, such as one of several texts. The rater "[worker_2]" is the one whom the column worker_2 names, in each row another.
+    ``item`` names the item within the row, such as one of several texts. The rater "[worker_2]" is
+    the one whom the column worker_2 names, in each row another.
     """
 
     column: str

@@ -304,6 +304,7 @@ class _Tally:
     missing: int = 0
     totals: int = 0
     empty: int = 0
+    repeated: list[int] = field(default_factory=list)
     machines: set[str] = field(default_factory=set)
 
 
@@ -419,6 +420,10 @@ def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
         yield f"Rows of totals that were left out: {tally.totals}."
     if tally.empty:
         yield f"Rows that were left out because they name no item or no rater and have no label: {tally.empty}."
+    if tally.repeated:
+        first = ", ".join(map(str, tally.repeated[:10]))
+        more = f" and {len(tally.repeated) - 10} more" if len(tally.repeated) > 10 else ""
+        yield f"Rows that were left out because they repeat an earlier row: {first}{more}."
     if unused:
         yield f"Columns that are left out: {', '.join(unused)}."
 
@@ -427,7 +432,15 @@ def _ratings(
     rows: Iterable[tuple[int, Row]], layout: Layout, tally: _Tally
 ) -> Iterator[tuple[int, Row]]:
     """Yield a rating for each label, with the number of its row."""
+    seen: set[int] = set()
+    has_many = layout.cells[0].item or (layout.keys and layout.cells[0].rater)  # labels in a row
     for index, (number, row) in enumerate(rows, start=1):
+        if has_many:
+            cells = hash(tuple(map(str, row.values())))
+            if cells in seen:
+                tally.repeated.append(number)
+                continue
+            seen.add(cells)
         if layout.keys and is_total(row.get(layout.keys[0])):
             tally.totals += 1
             continue

@@ -1,10 +1,12 @@
 """Opening plain tables: one file of any usual format, or a folder of files with the same columns."""
 
 import gzip
+import marshal
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -168,17 +170,46 @@ def _opened(path: Path, folder: Path, limits: Limits, depth: int = 0) -> Table:
     return _of_text(path, folder, limits)
 
 
+@dataclass
+class _Workbook:
+    """Reads a workbook once: further passes over a sheet without problems take its rows from a plain file."""
+
+    folder: Path
+    limits: Limits
+    kept: dict[str, Path] = field(default_factory=dict)
+    said: TableProblems = field(default_factory=TableProblems)
+    """What the first pass said, beside the rows."""
+
+    def __call__(self, path: Path, problems: TableProblems) -> Rows:
+        kept = self.kept.get(problems.sheet)
+        if kept:
+            problems.sheet, problems.sheets = self.said.sheet, [*self.said.sheets]
+            problems.notes += self.said.notes
+            problems.left_out += self.said.left_out
+            with kept.open("rb") as rows, suppress(EOFError):
+                while True:
+                    yield marshal.load(rows)  # noqa: S302  # what is written below
+            return
+        wanted, notes = problems.sheet, len(problems.notes)
+        empty = problems.left_out["empty_rows"]
+        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
+            for numbered in read_workbook(path, problems, self.limits):
+                marshal.dump(numbered, file)
+                yield numbered
+        if not problems.total:
+            left_out = Counter(empty_rows=problems.left_out["empty_rows"] - empty)
+            said = TableProblems(notes=problems.notes[notes:], left_out=left_out)
+            said.sheet, said.sheets = problems.sheet, problems.sheets
+            self.kept, self.said = {wanted: Path(file.name)}, said
+
+
 def _subfolder(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=folder))
 
 
 def _of_zip(path: Path, folder: Path, limits: Limits, depth: int) -> Table:
     if is_workbook(path):
-
-        def reader(file: Path, problems: TableProblems) -> Rows:
-            return read_workbook(file, problems, limits)
-
-        return Table(path.name, (path,), (reader,), limits)
+        return Table(path.name, (path,), (_Workbook(folder, limits),), limits)
     return _of_folder(extract(path, _subfolder(folder), limits), folder, limits, depth + 1)
 
 

@@ -11,14 +11,16 @@ from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, words_at, x_axi
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, Kind, Svg, svg
 from tiebreak.stats import Estimate
 
-# A value to compare with, and its name in the picture.
+# What the line to compare with stands for in the picture, by how the title of its axis begins.
+LINES = {
+    **{"win rate": "no preference", "share that the first": "no preference"},
+    **{"Krippendorff": "chance", "agreement": "chance", "bias": "no bias"},
+    **{"difference": "no difference", "Δ": "no difference", "change": "no change"},
+    **{"rank correlation": "no relation", "correlation": "no relation"},
+    **{"strength": "average system", "log odds": "even odds"},
+    **{"share of ratings removed": "none", "discernment": "p = 0.05", "p-value": "0.05"},
+}
 Reference = tuple[float, str]
-NO_PREFERENCE: Reference = (0.5, "no preference")
-CHANCE: Reference = (0.0, "chance")
-NO_DIFFERENCE: Reference = (0.0, "no difference")
-NO_RELATION: Reference = (0.0, "no relation")
-AVERAGE: Reference = (0.0, "average system")
-NOTICED: Reference = (1.0, "p = 0.05")
 Ground = Callable[[Canvas], Iterable[str]]
 
 
@@ -63,12 +65,14 @@ def interval_chart(
     *,
     finding: str,
     label: str,
-    references: Sequence[Reference] = (),
+    reference: float | None = None,
+    also: Sequence[Reference] = (),
     bounds: tuple[float, float] | None = None,
 ) -> Chart:
     """Draw a row per name with its values and intervals, or return nothing if none is defined.
 
-    ``references`` are values to compare with, drawn as lines. ``bounds`` limit the axis.
+    ``reference`` is the value to compare with, drawn as a line, and ``also`` has more of them with
+    their names. ``bounds`` limit the axis.
     """
     marks = [mark for row in rows for mark in row.drawn]
     if not marks:
@@ -77,7 +81,10 @@ def interval_chart(
     if len(legend) > MAX_MARKS:
         legend = tuple((kind, f"{name} (band)") for kind, name in legend if kind == "human")
         rows = list(_row_per_machine(rows))
-    lines = [(value, name) for value, name in references if math.isfinite(value)]
+    lines = [(value, name) for value, name in also if math.isfinite(value)]
+    if reference is not None:
+        named = next(name for start, name in LINES.items() if label.startswith(start))
+        lines.insert(0, (reference, named))
     axis = Axis(*_range(marks, [value for value, _ in lines], bounds))
     ground = partial(_ground, axis, [value for value, _ in lines])
     strips = [Strip(draw=partial(_named, axis, line), size="line") for line in lines]
@@ -189,7 +196,9 @@ def _alternative(rows: Sequence[IntervalRow]) -> str:
     """Return all values in words, for readers who cannot see the chart."""
     words = []
     for row in rows:
-        values = [f"{m.series} {_in_words(m)}".strip() for m in row.drawn]
+        values = [
+            f"{m.series if m.series != row.name else ''} {_in_words(m)}".strip() for m in row.drawn
+        ]
         if values:
             words.append(f"{row.name}: {', '.join(values)}")
     return "; ".join(words)

@@ -231,23 +231,17 @@ class Fixed(Canvas):
 
 
 def _path(lines: Iterable[Sequence[Point]], place: Callable[[Point], Point]) -> str:
-    return "".join(map(_steps, ([place(at) for at in line] for line in lines)))
+    placed = ([place(at) for at in line] for line in lines)
+    return "".join(f"M{_pair(*line[0])}{''.join(map(_step, line[1:], line))}" for line in placed)
 
 
-def _steps(points: Sequence[Point]) -> str:
-    """Return a path in as few characters as its horizontal and vertical steps allow."""
-    (x, y), *rest = points
-    d = f"M{_number(x)} {_number(y)}"
-    for left, top in rest:
-        d += (
-            f"V{_number(top)}"
-            if left == x
-            else f"H{_number(left)}"
-            if top == y
-            else f"L{_number(left)} {_number(top)}"
-        )
-        x, y = left, top
-    return d
+def _step(at: Point, before: Point) -> str:
+    (x, y), (left, top) = at, before
+    return f"V{_number(y)}" if x == left else f"H{_number(x)}" if y == top else f"L{_pair(x, y)}"
+
+
+def _pair(x: float, y: float) -> str:
+    return f"{_number(x)} {_number(y)}"
 
 
 TEXTS: dict[str, dict[str, Any]] = {

@@ -183,3 +183,26 @@ def test_a_zip_with_a_path_outside_is_refused(tmp_path):
         archive.writestr("../evil.csv", "id,text\n")
     with refused_file(("t.zip", None, "unsafe_path")), open_table(path):
         pass
+
+
+@pytest.mark.parametrize(("bad", "passes"), [(None, 1), ("#REF!", 3)])
+def test_a_workbook_without_problems_is_read_once(bad, passes, tmp_path, monkeypatch):
+    opened = []
+    load = openpyxl.load_workbook
+    monkeypatch.setattr(
+        openpyxl, "load_workbook", lambda *a, **k: opened.append(1) or load(*a, **k)
+    )
+    book = openpyxl.Workbook()
+    for row in (["id", "answer"], ["1", "Yes."], [None], [2, bad or 0.5], [3, True]):
+        book.active.append(row)
+    book.create_sheet("more").append(["id"])
+    book.save(tmp_path / "book.xlsx")
+    with open_table(tmp_path / "book.xlsx") as table:
+        problems = [TableProblems() for _ in range(3)]
+        read = [list(table.rows(problem)) for problem in problems]
+        assert len(opened) == passes
+        assert next(iter(table.rows(TableProblems()))) == read[0][0]
+    assert read[0] == read[1] == read[2]
+    said = [(p.sheet, p.sheets, p.all_notes(), [str(item) for item in p.items]) for p in problems]
+    assert said[0] == said[1] == said[2]
+    assert "1 empty row was left out." in said[0][2]

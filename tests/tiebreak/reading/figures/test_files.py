@@ -90,14 +90,14 @@ def test_more_raters_than_marks_have_a_picture_each_with_people_as_a_band():
 
 
 def test_each_line_to_compare_with_has_its_name_in_page_and_file_within_the_picture():
-    references = [(-2.0, "the least"), (0.5, "in between"), (3.0, "the most"), (nan, "unknown")]
+    also = [(-2.0, "the least"), (3.0, "the most"), (nan, "unknown")]
     row = IntervalRow("one", (Mark("human", Estimate(0.5, low=0.4, high=0.6, n=9)),))
-    chart = interval_chart([row], finding="", label="", references=references)
+    chart = interval_chart([row], finding="", label="win rate", reference=0.5, also=also)
     for drawing in (chart.page(), chart.file()):
         named = re.findall(
             r'<text x="[^"]*" y="[^"]*" class="(start|tick|y-tick)"[^>]*>([a-z ]+)<', drawing
         )
-        assert named == [("start", "the least"), ("tick", "in between"), ("y-tick", "the most")]
+        assert named == [("tick", "no preference"), ("start", "the least"), ("y-tick", "the most")]
         assert drawing.count('class="reference"') == 3
 
 

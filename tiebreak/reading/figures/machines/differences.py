@@ -1,6 +1,6 @@
 """The figure of machine raters that are compared on the same items."""
 
-from tiebreak.reading.charts.intervals import NO_DIFFERENCE, IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure, reading_if_drawn, table_of
 from tiebreak.reading.messages import LEFT_OUT
 from tiebreak.reading.words import counted
@@ -30,11 +30,7 @@ def machine_difference_figures(section: MachineDifferencesSection) -> list[Figur
         for one in section.pairs.values()
     ]
     chart = interval_chart(
-        differences,
-        finding=TITLE,
-        label="difference of agreement",
-        references=[NO_DIFFERENCE],
-        bounds=(-1, 1),
+        differences, finding=TITLE, label="difference of agreement", reference=0, bounds=(-1, 1)
     )
     agreements = [
         IntervalRow(

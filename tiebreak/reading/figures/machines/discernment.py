@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.intervals import NOTICED, IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
@@ -88,7 +88,7 @@ def _tests(section: DiscernmentSection) -> Figure:
     )
     names = dict.fromkeys(name for rater in raters.values() for name in rater.tests)
     rows = [row for name in names for row in _rows_of(name, raters)]
-    chart = interval_chart(rows, finding=TITLE, label="discernment D", references=[NOTICED])
+    chart = interval_chart(rows, finding=TITLE, label="discernment D", reference=1)
     reading = READING + (_about_criteria(section) if together else "")
     return Figure(
         "discernment",
@@ -193,7 +193,7 @@ def _summary(section: DiscernmentSection) -> Figure:
         for rater, one in raters.items()
         for what, estimate in _summaries(one)
     ]
-    chart = interval_chart(rows, finding=ALL_TITLE, label="discernment D", references=[NOTICED])
+    chart = interval_chart(rows, finding=ALL_TITLE, label="discernment D", reference=1)
     return Figure(
         "discernment-summary",
         ALL_TITLE,

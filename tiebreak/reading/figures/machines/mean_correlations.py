@@ -1,6 +1,6 @@
 """Correlations of mean ratings with machine raters."""
 
-from tiebreak.reading.charts.intervals import NO_RELATION, IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
     draws,
@@ -36,7 +36,7 @@ def mean_correlation_figures(section: dict[str, MeanCorrelations]) -> list[Figur
         for name, one in sorted(section.items())
     ]
     chart = interval_chart(
-        rows, finding=MEANS_TITLE, label="correlation", references=[NO_RELATION], bounds=(-1, 1)
+        rows, finding=MEANS_TITLE, label="correlation", reference=0, bounds=(-1, 1)
     )
     reasons = (mark.estimate.reason for row in rows for mark in row.marks)
     sentence = " ".join(dict.fromkeys(filter(None, reasons)))

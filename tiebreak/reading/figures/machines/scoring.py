@@ -3,13 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from tiebreak.digits import percent
-from tiebreak.reading.charts.intervals import (
-    NO_DIFFERENCE,
-    NO_RELATION,
-    IntervalRow,
-    Mark,
-    interval_chart,
-)
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import (
     Cell,
@@ -106,7 +100,7 @@ def _differences(section: ScoringSection) -> Figure:
         _grouped(section, marks),
         finding=DIFFERENCE_TITLE,
         label="difference of agreement",
-        references=[NO_DIFFERENCE],
+        reference=0,
         bounds=(-1, 1),
     )
     table = table_of(_by_rule(section, marks), "scores vs comparisons")
@@ -162,11 +156,7 @@ def _ranks(section: ScoringSection) -> Figure:
     ranked = {name: marks for name, one in of.items() if (marks := tuple(_marks(one)))}
     rows = [IntervalRow(name, marks) for name, marks in ranked.items()]
     chart = interval_chart(
-        rows,
-        finding=RANKS_TITLE,
-        label="rank correlation",
-        references=[NO_RELATION],
-        bounds=(-1, 1),
+        rows, finding=RANKS_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
     )
     reasons = dict.fromkeys(one.reason for one in of.values() if one.reason)
     keys = [key for _, key, _ in SERIES]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tiebreak.reading.charts.intervals import NO_PREFERENCE, IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
@@ -47,7 +47,7 @@ def _figure(section: WinRateStrata, system: str, number: int) -> Figure:
     name, title = f"win-rates-by-stratum-{number}", TITLE.format(system=system)
     rows = list(_rows(section, system))
     chart = interval_chart(
-        rows[:MAX_DRAWN], finding=title, label="win rate", references=[NO_PREFERENCE], bounds=(0, 1)
+        rows[:MAX_DRAWN], finding=title, label="win rate", reference=0.5, bounds=(0, 1)
     )
     if not chart:
         return empty_figure(name, title, NO_RATES)

@@ -4,13 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from tiebreak.reading.charts.intervals import (
-    CHANCE,
-    NO_DIFFERENCE,
-    IntervalRow,
-    Mark,
-    interval_chart,
-)
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import (
@@ -73,7 +67,7 @@ def agreement_figure(section: CriterionSection) -> Figure:
         # Items that were grouped by their agreement would only show that they agree.
         [stratifier for stratifier in STRATIFIERS if stratifier not in BY_LABELS],
     )
-    chart = interval_chart(rows, finding=finding, label="Krippendorff's α", references=[CHANCE])
+    chart = interval_chart(rows, finding=finding, label="Krippendorff's α", reference=0)
     return Figure(
         "agreement",
         finding,
@@ -100,7 +94,8 @@ def machines_figure(section: CriterionSection) -> Figure:
         rows,
         finding=finding,
         label="Krippendorff's α with one annotator",
-        references=[CHANCE, (among.value, "two annotators")],
+        reference=0,
+        also=[(among.value, "two annotators")],
     )
     if not chart:
         return empty_figure("machines", finding, sentence)
@@ -139,7 +134,7 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
 
     title = f"Agreement of {machine} with annotators, by kind of item"
     rows = stratum_rows(section, marks)
-    chart = interval_chart(rows, finding=title, label="Krippendorff's α", references=[CHANCE])
+    chart = interval_chart(rows, finding=title, label="Krippendorff's α", reference=0)
     if not chart:
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
     return Figure(
@@ -171,9 +166,7 @@ def _delta_figure(section: CriterionSection, machine: str, name: str) -> Figure:
     rows = stratum_rows(
         section, lambda s: (Mark("machine", s.machines[machine].delta.krippendorff_alpha, "Δ"),)
     )
-    chart = interval_chart(
-        rows, finding=title, label="Δ of Krippendorff's α", references=[NO_DIFFERENCE]
-    )
+    chart = interval_chart(rows, finding=title, label="Δ of Krippendorff's α", reference=0)
     if not chart:
         return empty_figure(name, title, _reason(section.all_units.machines[machine]))
     return Figure(

@@ -29,9 +29,7 @@ def bias_figure(section: CriterionSection) -> Figure:
     for machine, bias in sorted(section.bias.machines.items()):
         rows += _rows(machine, bias, kinds[machine])
     finding, scope = _finding(section.bias.simultaneous or section.bias)
-    chart = interval_chart(
-        rows, finding=finding, label="bias", references=[(0, "no bias")], bounds=(-1, 1)
-    )
+    chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
     reasons = (section.bias.position.reason, section.bias.length.reason)
     sentence = " ".join(filter(None, [scope if chart else "", *dict.fromkeys(reasons)]))
     sentence = f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}"

@@ -34,9 +34,7 @@ def fatigue_slopes_figure(section: CriterionSection) -> Figure:
         for name, change in changes.items()
     ]
     finding = _finding(fatigue)
-    chart = interval_chart(
-        rows, finding=finding, label="change for 10 items more", references=[(0, "no change")]
-    )
+    chart = interval_chart(rows, finding=finding, label="change for 10 items more", reference=0)
     if not chart:
         return empty_figure("fatigue-slopes", TITLE, fatigue.agreement.reason or "")
     estimates = [e for e in (fatigue.agreement, fatigue.duration) if e.has_interval]

@@ -1,13 +1,7 @@
 """Annotators two by two, and agreement without each of them."""
 
 from tiebreak.digits import percent
-from tiebreak.reading.charts.intervals import (
-    CHANCE,
-    NO_DIFFERENCE,
-    IntervalRow,
-    Mark,
-    interval_chart,
-)
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
     Figure,
@@ -57,9 +51,7 @@ def pairwise_figures(section: PairwiseAgreementSection) -> list[Figure]:
         )
         for pair in section.lowest
     ]
-    chart = interval_chart(
-        rows[:MAX_DRAWN], finding=PAIRS_TITLE, label="agreement", references=[CHANCE]
-    )
+    chart = interval_chart(rows[:MAX_DRAWN], finding=PAIRS_TITLE, label="agreement", reference=0)
     sentence = (
         f"{counted(section.pairs, 'pair')} of annotators with at least 10 items in common; the median"
         f" share of equal answers is {percent(section.median)}. The {len(rows)} with the lowest share are"
@@ -87,7 +79,7 @@ def influence_figures(section: dict[str, Influence]) -> list[Figure]:
     )
     rows = [IntervalRow(name, (Mark("human", one.change),)) for name, one in by_change]
     chart = interval_chart(
-        rows[:MAX_DRAWN], finding=INFLUENCE_TITLE, label="change of α", references=[NO_DIFFERENCE]
+        rows[:MAX_DRAWN], finding=INFLUENCE_TITLE, label="change of α", reference=0
     )
     if not chart:
         reasons = {one.change.reason or "" for one in section.values()}

@@ -1,13 +1,7 @@
 """Figures of win rates with covariates held equal, and of strengths in Davidson's model of ties."""
 
 from tiebreak.digits import percent
-from tiebreak.reading.charts.intervals import (
-    AVERAGE,
-    NO_PREFERENCE,
-    IntervalRow,
-    Mark,
-    interval_chart,
-)
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
     about_thick_lines,
@@ -58,7 +52,7 @@ def controlled_figures(section: ControlledWinRateSection) -> list[Figure]:
         for name in _best_first(section.controlled)
     ]
     chart = interval_chart(
-        rows, finding=CONTROLLED_TITLE, label="win rate", references=[NO_PREFERENCE], bounds=(0, 1)
+        rows, finding=CONTROLLED_TITLE, label="win rate", reference=0.5, bounds=(0, 1)
     )
     thick = about_thick_lines(section.controlled.values())
     held = [name for name, effect in section.effects.items() if effect.is_defined]
@@ -93,12 +87,7 @@ def _intervals(
     tie: Estimate | None = None,
 ) -> Figure:
     rows = [IntervalRow(key, (Mark("human", one),)) for key, one in estimates.items()]
-    chart = interval_chart(
-        rows,
-        finding=title,
-        label="log odds",
-        references=[AVERAGE if of == "system" else (0, "no effect")],
-    )
+    chart = interval_chart(rows, finding=title, label="log odds", reference=0)
     reasons = " ".join(dict.fromkeys(one.reason for one in estimates.values() if one.reason))
     if not chart:
         return empty_figure(name, title, reasons)

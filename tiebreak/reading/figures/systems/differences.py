@@ -3,7 +3,7 @@
 from math import ceil, isnan
 
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.intervals import NO_DIFFERENCE, IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
     Figure,
@@ -32,9 +32,7 @@ def differences_figure(section: CriterionSection) -> Figure:
     """Return the differences of all pairs of systems that were compared."""
     found = (section.systems.differences if section.systems else None) or {}
     rows = [IntervalRow(name, (Mark("human", one.difference),)) for name, one in found.items()]
-    chart = interval_chart(
-        rows[:MAX_DRAWN], finding=TITLE, label="difference", references=[NO_DIFFERENCE]
-    )
+    chart = interval_chart(rows[:MAX_DRAWN], finding=TITLE, label="difference", reference=0)
     estimates = [one.difference for one in found.values()]
     if not chart:
         reason = next((one.reason for one in estimates if one.reason), NO_SYSTEMS)

@@ -4,13 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
-from tiebreak.reading.charts.intervals import (
-    NO_DIFFERENCE,
-    NO_PREFERENCE,
-    IntervalRow,
-    Mark,
-    interval_chart,
-)
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import shortened
 from tiebreak.reading.figures.figure import (
@@ -165,11 +159,7 @@ def _board_figure(section: LeaderboardSection) -> Figure:
         for name in _best_first(section.win_rate)
     ]
     chart = interval_chart(
-        rows[:MAX_ROWS],
-        finding=BOARD_TITLE,
-        label="win rate",
-        references=[NO_PREFERENCE],
-        bounds=(0, 1),
+        rows[:MAX_ROWS], finding=BOARD_TITLE, label="win rate", reference=0.5, bounds=(0, 1)
     )
     equal = f"Held equal: {', '.join(section.held_equal)}." if held else section.controlled_reason
     thick = about_thick_lines(section.win_rate.values())
@@ -225,10 +215,7 @@ def _next_figure(pairs: Sequence[NextPair]) -> Figure:
         for pair in pairs
     ]
     chart = interval_chart(
-        rows[:MAX_ROWS],
-        finding=NEXT_TITLE,
-        label="difference of win rates",
-        references=[NO_DIFFERENCE],
+        rows[:MAX_ROWS], finding=NEXT_TITLE, label="difference of win rates", reference=0
     )
     if not chart:
         return empty_figure(name, NEXT_TITLE, _reasons(pairs) or NO_PAIRS)

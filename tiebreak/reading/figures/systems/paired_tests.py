@@ -54,11 +54,7 @@ def paired_tests_figures(section: dict[str, PairedTests]) -> list[Figure]:
         for name, pair in section.items()
     ]
     chart = interval_chart(
-        rows[:MAX_DRAWN],
-        finding=TESTS_TITLE,
-        label="p-value",
-        references=[(0.05, "0.05")],
-        bounds=(0, 1),
+        rows[:MAX_DRAWN], finding=TESTS_TITLE, label="p-value", reference=0.05, bounds=(0, 1)
     )
     reasons = dict.fromkeys(p.t_test.reason for p in section.values() if p.t_test.reason)
     tests = Figure(

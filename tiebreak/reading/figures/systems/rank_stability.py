@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tiebreak.reading.charts.intervals import NO_RELATION, IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
@@ -91,11 +91,7 @@ def _halves(section: dict[str, RankStabilitySection]) -> Figure:
     kinds = kinds_of(halves.keys() - {ANNOTATORS}) | {ANNOTATORS: "human"}
     rows = [IntervalRow(name, (Mark(kinds[name], _estimate(one)),)) for name, one in halves.items()]
     chart = interval_chart(
-        rows,
-        finding=HALVES_TITLE,
-        label="rank correlation",
-        references=[NO_RELATION],
-        bounds=(-1, 1),
+        rows, finding=HALVES_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
     )
     reasons = dict.fromkeys(one.reason for one in halves.values() if one.reason)
     columns = (
@@ -146,11 +142,7 @@ def _parts(section: dict[str, RankStabilitySection]) -> Figure:
     )
     rows, reading = [*_part_rows(section)], PARTS_READING + _how_counted(section)
     chart = interval_chart(
-        rows,
-        finding=PARTS_TITLE,
-        label="rank correlation",
-        references=[NO_RELATION],
-        bounds=(-1, 1),
+        rows, finding=PARTS_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)
     )
     return Figure(
         *("parts", PARTS_TITLE, " ".join(sentences), chart, columns, cells, reading),

@@ -47,10 +47,7 @@ def robustness_figures(section: RobustnessSection) -> list[Figure]:
         return [empty_figure("robustness", title, section.top.reason or "")]
     finding = _top_finding(section.top) or title
     chart = interval_chart(
-        drawn[:MAX_DRAWN],
-        finding=finding,
-        label="share of ratings removed",
-        references=[(0, "none")],
+        drawn[:MAX_DRAWN], finding=finding, label="share of ratings removed", reference=0
     )
     cells = tuple(_robust_cells(name, one) for name, one in rows)
     sentence = " ".join(filter(None, [_removed(section.top), section.top.reason]))

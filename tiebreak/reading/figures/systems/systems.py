@@ -2,13 +2,7 @@
 
 from collections.abc import Iterable
 
-from tiebreak.reading.charts.intervals import (
-    AVERAGE,
-    NO_PREFERENCE,
-    IntervalRow,
-    Mark,
-    interval_chart,
-)
+from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
     Figure,
@@ -27,6 +21,7 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
 
+WIN_RATE = "win rate over the other systems (a tie counts half)"
 MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are next to the figure
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
@@ -107,16 +102,14 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         label = "share that the first system wins (a tie counts half)"
     else:
         powered = systems.prediction_powered or _stacks(systems)
-        label = win_rate_label(systems.win_rate)
+        label = WIN_RATE
         ordered = {name: systems.win_rate[name] for name in best_first(systems)}
         rows = _rows(ordered, powered)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
         sentence = f"{sentence} {known_order_sentence(systems.known_order)}".rstrip()
     counts = counts_lines(section)
     description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
-    chart = interval_chart(
-        rows, finding=description, label=label, references=[NO_PREFERENCE], bounds=(0, 1)
-    )
+    chart = interval_chart(rows, finding=description, label=label, reference=0.5, bounds=(0, 1))
     return Figure(
         "win-rates",
         finding,
@@ -127,11 +120,6 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         title="Win rates",
         counts=counts,
     )
-
-
-def win_rate_label(systems: Iterable[str]) -> str:
-    """Return what an axis of win rates shows."""
-    return f"win rate over the other {'systems' if len(list(systems)) > 2 else 'system'} (a tie counts half)"
 
 
 def machine_win_rates_figure(section: CriterionSection) -> Figure:
@@ -157,8 +145,8 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
     chart = interval_chart(
         rows,
         finding=MACHINE_WIN_RATES_TITLE,
-        label=win_rate_label(systems.win_rate),
-        references=[NO_PREFERENCE],
+        label=WIN_RATE,
+        reference=0.5,
         bounds=(0, 1),
     )
     note = "" if by_people else WITHOUT_ANNOTATORS_READING
@@ -179,7 +167,7 @@ def strengths_figure(section: CriterionSection) -> Figure:
     if not strengths:
         return empty_figure("strengths", title, "There are no Bradley–Terry strengths.")
     rows = [IntervalRow(name, (Mark("human", e),)) for name, e in strengths.items()]
-    chart = interval_chart(rows, finding=title, label="strength (log odds)", references=[AVERAGE])
+    chart = interval_chart(rows, finding=title, label="strength (log odds)", reference=0)
     sentence = f"{_why_undefined(strengths.values())}{about_thick_lines(strengths.values())}"
     return Figure("strengths", title, sentence, chart, *table_of(rows), STRENGTH_READING)
 
