@@ -1,4 +1,4 @@
-"""The page on which researchers create and revoke their tokens."""
+"""The pages on which researchers create and revoke their tokens, and a study's webhooks."""
 
 from typing import Any, cast
 

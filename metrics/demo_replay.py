@@ -24,7 +24,7 @@ from annotation.services.screening import answer_comprehension, clear_participat
 from jobs.clock import database_now
 from jobs.models import Job
 from jobs.worker import run_job
-from machine_raters.baselines.job import BaselineJob
+from machine_raters.baselines.kind import BaselineJob
 from machine_raters.models import Baseline, MachineRater
 from machine_raters.services.machine_raters import create_machine_rater
 from recruitment.admission import OPEN_LINK

@@ -1,4 +1,4 @@
-"""What this app adds to exports. `annotation` imports this module when Django starts."""
+"""What this app adds to exports, and how licences stand there. `annotation` imports this at start."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The documentation as pages, for researchers."""
+"""The documentation as pages for researchers, and the search in it."""
 
 import re
 from dataclasses import dataclass

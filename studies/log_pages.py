@@ -1,4 +1,4 @@
-"""The page of a study's log."""
+"""A study's log: its lines, and the page that shows them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

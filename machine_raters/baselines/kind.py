@@ -1,17 +1,18 @@
 """Baselines, as a kind of machine rater."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotation.models import Rating
-from machine_raters.baselines.job import BaselineJob
-from machine_raters.baselines.rules import PERPLEXITIES, needs_reference
-from machine_raters.baselines.storing import Reason, pairs_of
+from jobs.kinds import ChunkPlan, Progress
+from jobs.models import Job
+from machine_raters.baselines.rules import PERPLEXITIES, needs_reference, open_measure, scored
+from machine_raters.baselines.storing import Reason, missing_units, pairs_of, store_preferences
 from machine_raters.forms import BaselineForm
-from machine_raters.kind import Kind, Shown
+from machine_raters.kind import Kind, MachineJob, Shown
 from machine_raters.messages import (
     BASELINE_IN_DRAFT,
     BASELINE_NEEDS_PREFERENCE,
@@ -23,10 +24,51 @@ from machine_raters.messages import (
     PERPLEXITY_NO_SERVER,
 )
 from machine_raters.models import Baseline, MachineRater
+from machine_raters.services.raters import machine_of
 from studies.instance_selection.scoring import what_is_missing
 from studies.model_servers import server_settings
-from studies.models import Study, Unit
+from studies.models import Study, Unit, texts_of
 from tiebreak.errors import DomainError
+from tiebreak.similarity import ENCODED
+
+# The items of a chunk, and those that are stored at a time.
+CHUNK, PART = 1_000, 100
+WITH_MODELS = {*ENCODED, *PERPLEXITIES, Baseline.Method.REWARD}
+
+
+class BaselineJob(MachineJob):
+    """Rates the items that a baseline has not rated yet. Stored items are never rated again."""
+
+    name = "baseline"
+    label = "let a simple rater rate"
+
+    def queue_for(self, options: dict[str, Any]) -> str:
+        return "gpu" if options.get("method") in WITH_MODELS else "default"
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        keys = list(missing_units(machine_of(job, Baseline)).values_list("pk", flat=True))
+        for start in range(0, len(keys), CHUNK):
+            chunk = keys[start : start + CHUNK]
+            yield ChunkPlan(len(chunk), {"units": chunk})
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        baseline = machine_of(job, Baseline)
+        keys = missing_units(baseline).filter(pk__in=payload["units"])
+        texts = texts_of("texts", "generation__system", "generation__instance")
+        units = list(keys.select_related("instance").prefetch_related(texts).order_by("pk"))
+        done = len(payload["units"]) - len(units)
+        yield Progress(done)
+        if not units:
+            return
+        failed = 0
+        with open_measure(baseline.method) as measure:
+            for start in range(0, len(units), PART):
+                part = units[start : start + PART]
+                results = list(scored(baseline, part, measure))
+                store_preferences(baseline, results)
+                settled = len({result.unit for result in results})
+                done, failed = done + settled, failed + len(part) - settled
+                yield Progress(done, failed)
 
 
 class BaselineKind(Kind):

@@ -1,17 +1,19 @@
 """Juries, as a kind of machine rater."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotation.models import Rater, Rating
+from jobs.kinds import ChunkPlan, Progress
+from jobs.models import Job
 from machine_raters.forms import JuryForm
-from machine_raters.judging.passes import comparisons_of, items_of
-from machine_raters.juries.job import JuryJob
-from machine_raters.juries.verdicts import answers_of, undecided_units
-from machine_raters.kind import Kind, Shown
+from machine_raters.judging.passes import Pass, comparisons_of, items_of
+from machine_raters.juries.verdicts import JuryVerdict, answers_of, undecided_units, verdicts_of
+from machine_raters.kind import Kind, MachineJob, Shown
 from machine_raters.messages import (
     FEW_MEMBERS,
     JURY_MEMBER_EXCLUDED,
@@ -23,8 +25,51 @@ from machine_raters.messages import (
     JURY_NOTHING_TO_DECIDE,
 )
 from machine_raters.models import Judge, Jury, MachineRater
+from machine_raters.services.raters import lock_in_use, machine_of, store_ratings
 from studies.models import Study
 from tiebreak.errors import DomainError
+
+# The items of a chunk. Dawid and Skene's method needs all items together.
+CHUNK = 5_000
+NO_MAJORITY, NO_ANSWER = "no majority", "no readable answer that counts"
+
+
+class JuryJob(MachineJob):
+    """Decides the items that all members have answered. Decided items are never decided again."""
+
+    name = "jury"
+    label = "let a jury decide"
+    page = "juries"
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        jury = machine_of(job, Jury)
+        units = list(undecided_units(jury).values_list("pk", flat=True))
+        size = len(units) if jury.rule == Jury.Rule.DAWID_SKENE else CHUNK
+        for start in range(0, len(units), size):
+            chunk = units[start : start + size]
+            yield ChunkPlan(len(chunk), {"units": chunk})
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        jury, units = machine_of(job, Jury), payload["units"]
+        store_verdicts(jury, verdicts_of(jury, units))
+        yield Progress(len(units))
+
+
+@transaction.atomic
+def store_verdicts(jury: Jury, verdicts: Mapping[int, JuryVerdict]) -> None:
+    """Store verdicts as ratings. The jury is locked so that no item is decided twice."""
+    lock_in_use(jury)
+    undecided = undecided_units(jury).filter(pk__in=verdicts).values_list("pk", flat=True)
+    answers = {Pass(unit, "", "1"): _fields(verdicts[unit]) for unit in undecided}
+    store_ratings(jury, jury.criterion, answers)
+
+
+def _fields(verdict: JuryVerdict) -> dict[str, Any]:
+    return {
+        "label": None if verdict.label is None else str(verdict.label),
+        "raw": "" if verdict.label is not None else NO_MAJORITY if verdict.shares else NO_ANSWER,
+        "probabilities": verdict.shares or None,
+    }
 
 
 class JuryKind(Kind):

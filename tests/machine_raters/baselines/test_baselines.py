@@ -11,7 +11,7 @@ from annotation.models import Place, Rating
 from annotation.services.planning import plan_hits
 from jobs.models import Job
 from machine_raters.baselines import job as baseline_job
-from machine_raters.baselines.job import BaselineJob
+from machine_raters.baselines.kind import BaselineJob
 from machine_raters.baselines.rules import needs_reference
 from machine_raters.baselines.scored import Scored
 from machine_raters.baselines.storing import store_preferences

@@ -7,8 +7,13 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import Rating
-from machine_raters.judging.injection_job import InjectionResult
-from machine_raters.judging.injections import INJECTIONS, injected, is_nearer, wished_label
+from machine_raters.judging.injection_job import (
+    INJECTIONS,
+    InjectionResult,
+    injected,
+    is_nearer,
+    wished_label,
+)
 from machine_raters.judging.prompts import (
     A_FIRST,
     B_FIRST,

@@ -8,7 +8,7 @@ from annotation.exports.ratings import rating_rows
 from annotation.models import Assignment, Rating
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.exported_synthetic import item_rows
-from machine_raters.judging.injections import INJECTIONS
+from machine_raters.judging.injection_job import INJECTIONS
 from machine_raters.judging.kind import add_criterion
 from machine_raters.judging.services import check_judge, copy_judge, try_injections, try_judge
 from machine_raters.kinds import KINDS
