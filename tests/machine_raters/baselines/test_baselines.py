@@ -10,7 +10,7 @@ from annotation.exports.ratings import rating_rows
 from annotation.models import Place, Rating
 from annotation.services.planning import plan_hits
 from jobs.models import Job
-from machine_raters.baselines import job as baseline_job
+from machine_raters.baselines import kind as baseline_job
 from machine_raters.baselines.kind import BaselineJob
 from machine_raters.baselines.rules import needs_reference
 from machine_raters.baselines.scored import Scored
