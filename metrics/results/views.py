@@ -43,7 +43,7 @@ from tiebreak.reading.figures.of_part import of_part, with_part_column
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.messages import SEQUENCE_ABOVE
 from tiebreak.reading.shown import section_of
-from tiebreak.reading.while_open import unreached, while_unreached
+from tiebreak.reading.while_open import has_sequences, unreached, while_unreached
 from tiebreak.report import Report
 
 STOP_POLLING = 286  # htmx stops polling at this status
@@ -211,7 +211,7 @@ def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     about, is_part = shown.about, bool(shown.chosen)
     leading = leading_numbers(about, is_part=is_part)
     caveat, _, scope = scope_of(about, page.slug).partition(". ")
-    if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and not stopping.reason:
+    if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and has_sequences(stopping):
         caveat, scope = SEQUENCE_ABOVE, ""  # the picture's sentence says who the line applies to
     return {
         "leading": [one for one in leading if one.tab == page.slug and not one.is_drawn],

@@ -28,6 +28,11 @@ def unreached(section: CriterionSection) -> StoppingSection | None:
     return stopping if stopping is not None and not stopping.is_reached else None
 
 
+def has_sequences(stopping: StoppingSection) -> bool:
+    """Whether any pair has complete instances, so that its confidence sequence can be drawn."""
+    return any(pair.win_rate.is_defined for pair in stopping.pairs.values())
+
+
 def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
     """Return which systems are ahead by the confidence sequences, and what these assume."""
     if stopping.reason:

@@ -24,7 +24,8 @@ from tiebreak.reading.findings import NO_ALPHA_HEADING, agreement_finding, win_r
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.messages import NO_FINDING_YET, NO_WINNER_YET
 from tiebreak.reading.shown import section_of
-from tiebreak.reading.while_open import unreached
+from tiebreak.reading.while_open import has_sequences, unreached
+from tiebreak.stats import undefined
 
 pytestmark = pytest.mark.django_db
 
@@ -234,3 +235,21 @@ def test_a_study_that_was_not_opened_here_is_not_watched():
     answer(study, "ann", A_WINS, hits=3)
     study.events.all().delete()
     assert section(study).stopping is None
+
+
+def test_before_the_first_instance_is_complete_the_rates_are_points_without_intervals():
+    study = small_study(instances=20, ratings_per_hit=2, most_answers=39)
+    for turn in range(6):
+        answer(study, f"r{turn}", A_WINS)
+    about = section(study)
+    started = win_rates_figure(about)
+    (pair,) = about.stopping.pairs.values()
+    waiting = replace(pair, path=(), win_rate=undefined("waits"))
+    stopping = replace(about.stopping, pairs={"pair": waiting})
+    figure = win_rates_figure(replace(about, stopping=stopping))
+    assert started.chart
+    assert figure.chart
+    low = figure.columns.index("low")
+    assert [row[low] for row in figure.rows] == [None, None]
+    assert figure.finding == NO_WINNER_YET
+    assert not has_sequences(stopping)

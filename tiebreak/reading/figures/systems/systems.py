@@ -13,8 +13,8 @@ from tiebreak.reading.figures.figure import (
 )
 from tiebreak.reading.figures.systems.success_rates import FULL, TUNED, known_order_sentence
 from tiebreak.reading.findings import best_first, scope_sentence, win_rate_finding
-from tiebreak.reading.messages import NO_SHARED_RANK
-from tiebreak.reading.while_open import unreached
+from tiebreak.reading.messages import NO_SEQUENCE_YET, NO_SHARED_RANK
+from tiebreak.reading.while_open import has_sequences, unreached
 from tiebreak.reading.words import counted, counts_lines
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.report import CriterionSection
@@ -33,6 +33,11 @@ SEQUENCE_READING = (
     "A point is the share that the first system of the pair wins, averaged over the complete instances,"
     " where a tie counts as half a win. The line is a confidence sequence: it stays right however often you"
     " look at it, so you may stop as soon as it excludes ½."
+)
+POINTS_READING = (
+    "A point is a system's win rate so far: the share of its comparisons that it wins, where a tie counts as half"
+    " a win. Intervals are drawn from the first complete instance on, or once the planned number of responses is"
+    " reached."
 )
 POWERED_READING = (
     " Squares combine annotators with machine raters (prediction-powered inference): with each, or with"
@@ -95,8 +100,16 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         reason = section.problems.get("systems", "This criterion compares no systems.")
         return empty_figure("win-rates", "Win rates", reason)
     finding, sentence = win_rate_finding(section)
-    if stopping := unreached(section):
-        # A chart of other intervals would show what the heading must not say.
+    stopping = unreached(section)
+    if stopping and not has_sequences(stopping):
+        # Intervals for one look would show what the heading must not say.
+        rates = {name: systems.win_rate[name] for name in best_first(systems)}
+        points = {
+            name: Estimate(rate.value, n=rate.n, reason=NO_SEQUENCE_YET)
+            for name, rate in rates.items()
+        }
+        rows, reading, label = _rows(points, {}), POINTS_READING, WIN_RATE
+    elif stopping:
         rates = {" against ".join(p.systems): p.win_rate for p in stopping.pairs.values()}
         rows, reading = _rows(rates, {}), SEQUENCE_READING
         label = "share that the first system wins (a tie counts half)"
