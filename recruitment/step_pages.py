@@ -173,7 +173,8 @@ def _make(request: HttpRequest, study: Study) -> None:
 def _make_missing(study: Study, form: ReferenceUnitsForm) -> None:
     """Make the reference units that the screening needs and the study lacks."""
     chosen, seed = form.cleaned_data["perturbation"] or OBVIOUS, study.units.count()
-    for count in role_counts(study):
+    # Where texts run out, later tasks without a gold check do least harm.
+    for count in sorted(role_counts(study), key=lambda count: count.role == Unit.Role.GOLD):
         if n := max(0, count.needed - count.present):
             degrade_copies(study=study, role=count.role, n=n, seed=seed, perturbation=chosen)
 

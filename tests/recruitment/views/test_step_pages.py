@@ -9,8 +9,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.services.reference_units import degrade_copies
 from recruitment.models import Channel
 from recruitment.pay import Collection
+from recruitment.services.launch_checks import launch_checks
 from studies.models import Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
@@ -119,11 +121,25 @@ def test_a_wrong_screening_makes_no_units(client, study):
 
 
 def test_what_the_screening_lacks_is_made_at_once(client, study):
-    sizes = {"training_units": 1, "qualification_units": 2, "check_rate": 0.5}
+    sizes = {"training_units": 1, "qualification_units": 2, "check_rate": 0.25}
     typed = {f"screening-0-{name}": value for name, value in sizes.items()}
     page = press(client, study, _make="missing", **typed)
     made = {row.role: (row.present, row.needed) for row in page.context["role_counts"]}
     assert made == {"training": (1, 1), "qualification": (2, 2), "gold": (1, 1)}
+
+
+def test_quality_and_the_launch_checks_count_gold_checks_alike(client, study):
+    """Each annotator may meet more checks than have to be failed, and nobody meets one twice."""
+    press(client, study, **{"screening-0-check_rate": 0.75})
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=1)
+    page = client.get(page_of("recruitment:quality", study))
+    (gold,) = [row for row in page.context["role_counts"] if row.role == "gold"]
+    assert (gold.present, gold.needed) == (1, 3)
+    assert "few_gold_units" in {check.code for check in launch_checks(study)}
+    stored = {"screening-0-id": Study.objects.get().screening.pk, "screening-INITIAL_FORMS": 1}
+    press(client, study, _make="missing", **stored, **{"screening-0-check_rate": 0.75})
+    assert study.units.filter(role="gold").count() == gold.needed
+    assert "few_gold_units" not in {check.code for check in launch_checks(study)}
 
 
 @pytest.mark.parametrize("items", [1, 2, 10, 11])
