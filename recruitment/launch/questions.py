@@ -49,11 +49,12 @@ def criteria(study: Study) -> Iterator[LaunchCheck]:
 
 def reference_units(study: Study) -> Iterator[LaunchCheck]:
     """Without them, annotators who consented would face a test nobody can take or pass."""
-    problems, needed = screening_problems(study), reference_units_needed(study)
+    problems = screening_problems(study)
     for lack in problems.shortfalls:
+        needed = reference_units_needed(study)[lack.role]
         yield error(
             f"no_{lack.role.value}_units",
-            f"Screening needs {counted(needed[lack.role], 'reference item')} for {ROLES[lack.role]}, but"
+            f"Screening needs {counted(needed, 'reference item')} for {ROLES[lack.role]}, but"
             f" the study has {lack.present or 'none'}. Make more, or lower the number in the"
             " screening settings.",
             QUALITY,

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.services.reference_units import degrade_copies
+from recruitment.admission import OPEN_LINK
 from recruitment.models import Channel
 from recruitment.pay import Collection
 from recruitment.services.launch_checks import launch_checks
@@ -331,8 +332,9 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
 
 def test_the_button_names_the_highest_cost_and_the_price_is_that_of_the_settings(client, study):
     paid = {"reward": "6.00", "currency": "EUR", "minutes_per_hit": 2, "hits_per_annotator": 4}
-    Study.objects.update(budget="60.00", **paid)
+    Study.objects.update(budget="60.00", guidelines="Read both.", **paid)
     Screening.objects.create(study=study, qualification_units=2)
+    study.channels.create(provider=OPEN_LINK)
     page = client.get(page_of("recruitment:launch", study))
     assert "failed_test" in {row.code for row in page.context["rows"]}
     Screening.objects.all().delete()
@@ -401,7 +403,7 @@ def test_one_button_plans_and_asks_to_open(client, study):
     # The costs are of the tasks as they would be planned.
     assert (page.context["n_planned"], page.context["hits"]) == (0, 4)
     question = client.post(open_)
-    assert study.hits.count() == 4
+    assert not study.hits.exists()  # who cancels has changed nothing
     asked = question.context["question"]
     assert not asked.problems
     assert {4, 12} <= {int(n) for n in re.findall(r"\d+", asked.sentences[0])}
@@ -410,22 +412,48 @@ def test_one_button_plans_and_asks_to_open(client, study):
     assert study.status == "open"
 
 
-def test_a_plan_that_the_design_has_outgrown_is_made_again_before_the_question(client, study):
+def test_a_plan_that_the_design_has_outgrown_is_made_again_once_that_is_confirmed(client, study):
     client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
-    Study.objects.update(ratings_per_hit=5)
-    question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
-    assert not question.context["question"].problems
-    assert study.places.count() == 4 * 5
-
-
-def test_a_confirmation_of_an_outdated_plan_is_asked_again_and_plans_nothing(client, study):
     open_ = reverse("recruitment:launch-action", args=[study.pk, "open"])
     token = client.post(open_).context["token"]
     Study.objects.update(ratings_per_hit=5)
     again = client.post(open_, {"confirmed": token})
-    assert set(again.context["question"].problems) == {"plan_outdated"}
+    assert again.context["has_changed"]
+    assert not again.context["question"].problems
     study.refresh_from_db()
     assert (study.status, study.places.count()) == ("draft", 4 * 3)
+    client.post(open_, {"confirmed": again.context["token"]})
+    study.refresh_from_db()
+    assert (study.status, study.places.count()) == ("open", 4 * 5)
+
+
+def test_all_that_the_confirmation_warns_of_is_on_launch_before_and_while_it_runs(client, study):
+    """Also what only a plan shows: texts that are equal, and people too few for the tasks."""
+    Study.objects.update(guidelines="", most_answers=1)
+    Generation.objects.filter(instance__key="note-0").update(text="The same.")
+    launch, open_ = page_of("recruitment:launch", study), "recruitment:launch-action"
+    shown = {row.code for row in client.get(launch).context["rows"]}
+    asked = client.post(reverse(open_, args=[study.pk, "open"])).context["question"]
+    assert {"identical_texts", "budget_too_small", "no_guidelines"} <= {*asked.warnings} <= shown
+    assert not study.hits.exists()
+    post_confirmed(client, reverse(open_, args=[study.pk, "open"]))
+    assert {*asked.warnings} <= {row.code for row in client.get(launch).context["rows"]}
+
+
+@pytest.mark.parametrize("lacks", ["nothing", "texts", "task", "pay", "people", "gold checks"])
+def test_what_each_open_step_says_is_left_to_do_on_launch(client, study, lacks):
+    sets = {"task": {"guidelines": ""}, "pay": {"reward": "1.00"}, "texts": {"dataset": None}}
+    Study.objects.update(**{"guidelines": "Read both.", "minutes_per_hit": 2} | sets.get(lacks, {}))
+    if lacks == "gold checks":
+        Screening.objects.create(study=study, check_rate=0.5)
+    if lacks != "people":
+        study.channels.create(provider="panel")
+    context = client.get(page_of("recruitment:launch", study)).context
+    frame, rows = context["frame"], context["rows"]
+    said = [shown.status.sentence for shown in frame.missing if shown.step.slug != "launch"]
+    left = [row.sentence for row in rows if row.state in {"must", "should"}]
+    assert all(any(sentence in row for row in left) for sentence in said)
+    assert (len(said) > 0) == (frame.state == "unfinished draft") == (lacks != "nothing")
 
 
 def test_what_cannot_be_planned_is_refused_with_the_reason(client, ruth):
