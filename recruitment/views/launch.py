@@ -16,7 +16,7 @@ from django.urls import reverse
 from annotation.counts import progress_of
 from annotation.services.plan_checks import has_design
 from recruitment.admission import OPEN_LINK
-from recruitment.confirmations import final_of
+from recruitment.confirmations import final_of, frozen_settings
 from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LAUNCH, LaunchCheck
@@ -85,6 +85,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "actions": actions,
         "plans_first": any(check.code in PLANNING for check in current),
         "frozen": () if study.opened_at is None else final_of(study),
+        "settings": {} if study.opened_at is None else frozen_settings(study),
         "screens": len(PAGES),
         **costs,
     }

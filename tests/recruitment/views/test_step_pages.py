@@ -11,13 +11,14 @@ from django.urls import reverse
 
 from annotation.services.reference_units import degrade_copies
 from recruitment.admission import OPEN_LINK
+from recruitment.launch.analysis_plan import FIELD_OF
 from recruitment.models import Channel
 from recruitment.pay import Collection
 from recruitment.services.launch_checks import launch_checks
 from studies.models import Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on, send
+from tests.pages import codes_on, levels_on, send, send_step
 from tests.studies.design.test_step_pages import page_of, rows
 from tests.studies.factories import make_open_study, make_study
 
@@ -252,6 +253,42 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
     assert (study.ratings_per_hit, study.reward) == (3, None)
 
 
+def test_a_refused_form_keeps_the_costs_of_what_is_typed_and_opens_only_what_is_wrong(
+    client, study
+):
+    address = page_of("recruitment:size", study)
+    paid = {"hits_per_annotator": 2, "minutes_per_hit": 6, "reward": "2.00", "budget": "9.00"}
+    for wrong, n_open in (({"ratings_per_hit": ""}, 0), ({"lease_minutes": "-1"}, 1)):
+        page = send_step(client, address, **paid, **wrong)
+        assert [set(wrong)] == [{*page.context["adminform"].form.errors}]
+        cost = page.context["cost"]
+        assert (cost.total, cost.budget, cost.missing) == (12, 9, ())
+        html = lxml.html.fromstring(page.content)
+        assert len(html.xpath("//details[contains(@class, 'part')][@open]")) == n_open
+        (problem,) = html.xpath("//*[@data-code='over_budget']")
+        assert problem.getnext().get("class") == "sums"  # it is said first
+        assert html.find_class("budget-bar over")
+    study.refresh_from_db()
+    assert study.reward is None
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "code"),
+    [
+        ("main_criteria", "preference; fluency", "unknown_main_criterion"),
+        ("known_order", "system-0; nobody", "unknown_system_in_order"),
+        ("stopping_rule", "width", "no_target_width"),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused_where_it_was_typed(
+    client, study, field, typed, code
+):
+    page = send_step(client, page_of("recruitment:analysis-plan", study), **{field: typed})
+    errors = page.context["adminform"].form.errors.as_data()
+    assert {name: found.code for name, (found,) in errors.items()} == {FIELD_OF[code]: code}
+    assert getattr(Study.objects.get(), field) == getattr(study, field)
+
+
 def test_what_is_missing_for_the_cost_is_named(client, study):
     cost = costs(client, study)["cost"]
     assert (cost.total, cost.hourly_rate, cost.people, len(cost.missing)) == (0, None, None, 3)
@@ -465,12 +502,20 @@ def test_what_cannot_be_planned_is_refused_with_the_reason(client, ruth):
 
 def test_the_confirmation_lists_everything_that_becomes_final(client, study):
     question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
-    final = " ".join(question.context["question"].final)
-    labels = [str(field.verbose_name) for field in fields_of(FrozenSettings).values()]
-    assert not [label for label in labels if label not in final]
+    asked = question.context["question"]
+    frozen = fields_of(FrozenSettings).values()
+    valued = [field for field in frozen if getattr(study, field.name) not in {None, ""}]
+    assert {*asked.settings} == {str(field.verbose_name) for field in valued}
+    codes = {getattr(study, field.name) for field in valued if field.choices} | {study.similarity}
+    assert not codes & {*asked.settings.values()}
+    final = " ".join(asked.final)
+    assert not [one.scale for one in study.criteria.all() if f"({one.scale})" in final]
     assert {system.name for system in study.ordered_systems()} <= set(re.findall(r"[\w-]+", final))
     html = question.content.decode()
-    assert html.count("<li>") >= 5 + len(question.context["question"].sentences)
+    assert html.count("<li>") >= 4 + len(asked.sentences)
+    # Warnings come first, and the settings are folded.
+    assert 0 < html.index('class="warned"') < html.index(asked.sentences[0][:20])
+    assert html.index("<details><summary>") < html.index('class="settings-list"')
     client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
     post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
     client.post(reverse("recruitment:launch-action", args=[study.pk, "pause"]))
