@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any
 
-from django.db.models import Field
 from django.utils.text import Truncator
 
 from annotation.counts import progress_of, study_counts
@@ -31,13 +29,15 @@ from studies.confirming import Question
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
 from tiebreak.digits import duration, money, percent
-from tiebreak.reading.words import counted
+from tiebreak.reading.words import counted, scale_in_words
+from tiebreak.similarity import similarity_title
 
 
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
     now = study_counts(study)
-    warnings = [check for check in checks if not check.is_error]
+    warnings = _by_code(check for check in checks if not check.is_error)
+    is_first = study.opened_at is None
     sentences = (
         f"Planned: {counted(now.hits, 'task')} with {counted(now.units, 'item')} of"
         f" {counted(now.instances, 'instance')}. Different annotators for each task (R):"
@@ -45,38 +45,43 @@ def opening(study: Study) -> Question:
         *_cost(study, now.hits),
         *early_stop_rules(study, now.hits),
         who_can_enter(study),
-        *(f"Warning: {check.sentence}" for check in warnings),
     )
     return Question(
         title=f"Open “{study.title}”?",
         sentences=sentences,
         button="Open despite the warnings" if warnings else "Open the study",
-        facts=(study.pk, study.status, now.places, tuple(check.sentence for check in warnings)),
+        facts=(study.pk, study.status, now.places, warnings),
         problems=_by_code(check for check in checks if check.is_error),
-        warnings=tuple(check.code for check in warnings),
-        final=final_of(study) if study.opened_at is None else (),
-        stays=STILL_CHANGES if study.opened_at is None else "",
+        warnings=warnings,
+        final=final_of(study) if is_first else (),
+        settings=frozen_settings(study) if is_first else {},
+        stays=STILL_CHANGES if is_first else "",
     )
 
 
 def final_of(study: Study) -> tuple[str, ...]:
-    """Return what can no longer change once the study is open: its data and frozen settings."""
-    frozen = fields_of(FrozenSettings).values()
-    criteria = [f"{criterion.name} ({criterion.scale})" for criterion in study.criteria.all()]
+    """Return what can no longer change once the study is open, besides its `frozen_settings`."""
+    criteria = [f"{one.name} ({scale_in_words(one.scale)})" for one in study.criteria.all()]
     return (
         f"The texts of {study.dataset}, and which of its instances are rated.",
         f"The systems: {', '.join(system.name for system in study.ordered_systems())}.",
         f"The criteria with their questions and scales: {', '.join(criteria)}.",
         "The expected answers of reference items.",
-        f"These settings: {'; '.join(_setting(study, field) for field in frozen)}.",
     )
 
 
-def _setting(study: Study, field: "Field[Any, Any]") -> str:
-    """Return the name of a setting, with its value if it has one."""
-    show = getattr(study, f"get_{field.name}_display", lambda: getattr(study, field.name))
-    value = Truncator("" if show() is None else show()).chars(60)
-    return f"{field.verbose_name}: {value}" if value else str(field.verbose_name)
+def frozen_settings(study: Study) -> dict[str, str]:
+    """Return the value in words of each setting that is frozen and has one, by its name."""
+    fields = fields_of(FrozenSettings).values()
+    values = {str(field.verbose_name): _value(study, field.name) for field in fields}
+    return {name: value for name, value in values.items() if value}
+
+
+def _value(study: Study, name: str) -> str:
+    if name == "similarity":
+        return similarity_title(study.similarity)
+    value = getattr(study, f"get_{name}_display", lambda: getattr(study, name))()
+    return "" if value is None else Truncator(value).chars(200)
 
 
 def who_can_enter(study: Study) -> str:

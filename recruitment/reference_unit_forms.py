@@ -11,7 +11,7 @@ from django.core.validators import FileExtensionValidator
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
-from annotation.services.screening import reference_units_needed, screening_of
+from annotation.services.screening import reference_units_needed
 from studies.design.opened_forms import OpenedForm
 from studies.models import Criterion, Generation, Instance, Study, Unit, UnitText
 from tiebreak.errors import DomainError
@@ -69,8 +69,7 @@ class RoleCount:
 
 def role_counts(study: Study) -> list[RoleCount]:
     rows = study.units.order_by().values_list("role").annotate(n=Count("pk"))
-    present, screening = dict(rows), screening_of(study)
-    needed = reference_units_needed(screening) if screening else {}
+    present, needed = dict(rows), reference_units_needed(study)
     return [
         RoleCount(role, name, present.get(role, 0), needed.get(role, 0))
         for role, name in ROLES.items()

@@ -1,5 +1,6 @@
 """The steps *Quality*, *Size & pay* and *Analysis plan* of a study."""
 
+from copy import copy
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -22,6 +23,7 @@ from annotation.services.reference_units import (
 )
 from recruitment.costs import forecast
 from recruitment.early_stops import early_stop_rules
+from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
 from recruitment.launch.texts import most_comparisons
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
@@ -34,6 +36,7 @@ from recruitment.reference_unit_forms import (
 from recruitment.services.settings import save_settings
 from studies.access import shows_study, studies_of
 from studies.design.analysis_plan import PLAN
+from studies.design.design_form import StudyDesignForm
 from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
@@ -173,7 +176,8 @@ def _make(request: HttpRequest, study: Study) -> None:
 def _make_missing(study: Study, form: ReferenceUnitsForm) -> None:
     """Make the reference units that the screening needs and the study lacks."""
     chosen, seed = form.cleaned_data["perturbation"] or OBVIOUS, study.units.count()
-    for count in role_counts(study):
+    # Where texts run out, later tasks without a gold check do least harm.
+    for count in sorted(role_counts(study), key=lambda count: count.role == Unit.Role.GOLD):
         if n := max(0, count.needed - count.present):
             degrade_copies(study=study, role=count.role, n=n, seed=seed, perturbation=chosen)
 
@@ -214,8 +218,12 @@ class SizeStep(CollectingStep):
         ),
     )
 
-    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
-        return cost_context(study)
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        """Show the costs of what is typed, also where something else was typed wrongly."""
+        costs = cost_context(self.study)
+        return super().render_change_form(request, context | costs, *args, **options)
 
     def get_form(
         self, request: HttpRequest, obj: Study | None = None, *args: Any, **options: Any
@@ -228,7 +236,22 @@ class SizeStep(CollectingStep):
         return form
 
 
+class AnalysisPlanFields(StudyDesignForm):
+    """The analysis plan, which names only what the study has."""
+
+    def clean(self) -> None:
+        super().clean()
+        typed = copy(self.instance)
+        for name in self.cleaned_data.keys() & set(PLAN):
+            setattr(typed, name, self.cleaned_data[name])
+        for check in plan_can_be_followed(typed):
+            name = FIELD_OF[check.code]
+            if name in self.fields and name not in self.errors:
+                self.add_error(name, forms.ValidationError(check.sentence, code=check.code))
+
+
 class AnalysisPlanStep(CollectingStep):
+    form = AnalysisPlanFields
     slug = "analysis-plan"
     url_name = "recruitment:analysis-plan"
     fieldsets: ClassVar[Any] = (

@@ -10,6 +10,7 @@ from annotation.services.plan_checks import has_design
 from annotation.services.planning import ensure_plan, plan_hits
 from recruitment import confirmations
 from recruitment.launch.check import LaunchCheck
+from recruitment.launch.plan import PLANNING
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.confirming import Question
 from studies.models import Study
@@ -23,7 +24,8 @@ class StudyAction:
     states: frozenset[str]
     do: Callable[[Study, User, Question | None], str]
     question: Callable[[Study], Question] | None = None
-    # What is done before the question is asked, because the question is about it.
+    # What is done before the question is asked, because the question is about it. It is undone unless
+    # the question is confirmed.
     prepare: Callable[[Study], object] | None = None
     # Offered only while late answers are waiting for a decision.
     is_on_late: bool = False
@@ -98,10 +100,6 @@ ACTIONS: dict[str, StudyAction] = {
         is_on_late=True,
     ),
 }
-
-
-# Opening a study plans its tasks, so these do not keep it from opening.
-PLANNING = {"not_planned", "plan_outdated"}
 
 
 def offered_actions(study: Study, checks: Iterable[LaunchCheck]) -> dict[str, str]:

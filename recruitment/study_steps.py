@@ -4,7 +4,7 @@ from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import JSONObject
 
 from annotation.models import HIT, Comment, Place
-from annotation.services.screening import reference_units_needed
+from annotation.services.screening import reference_units_required
 from recruitment.models import Channel
 from studies.design.analysis_plan import has_plan
 from studies.design.steps import (
@@ -35,12 +35,11 @@ _OF_STUDY = {"study": OuterRef("pk")}
 
 def quality_status(_: Study, facts: Facts) -> StepStatus:
     screening = Screening(**facts["screening"]) if facts["screening"] else None
-    needed = reference_units_needed(screening) if screening else {}
-    short = sum(max(0, n - facts[role.value]) for role, n in needed.items())
-    if short:
-        return missing(f"{counted(short, 'reference item')} missing.")
+    required = reference_units_required(screening) if screening else {}
+    if any(facts[role.value] < n for role, n in required.items()):
+        return missing("Make the missing reference items.")
     if screening is None and not facts["questions"]:
-        return not_needed("No screening.")
+        return not_needed("No screening: add a test, gold checks or questions.")
     return done("Screening is set up.")
 
 

@@ -20,9 +20,9 @@ class Question:
     `facts` are the values for which a confirmation is valid. Numbers that change while annotators
     work are shown but left out of `facts`, because otherwise a busy study could never be closed.
     `problems` are the reasons why the action is impossible, with a sentence for each code.
-    `warnings` are the codes of the launch checks that the confirmation accepts.
-    `final` lists what can no longer change afterwards, and `stays` says what still can. `listed` has
-    an entry for each that the action affects.
+    `warnings` are what the confirmation accepts, with a sentence for each code of a launch check.
+    `final` lists what can no longer change afterwards, with the values of `settings` by their names,
+    and `stays` says what still can. `listed` has an entry for each that the action affects.
     """
 
     title: str
@@ -30,8 +30,9 @@ class Question:
     button: str
     facts: tuple[object, ...]
     problems: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: Mapping[str, str] = field(default_factory=dict)
     final: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
     stays: str = ""
     listed: tuple[str, ...] = ()
 

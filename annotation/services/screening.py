@@ -16,9 +16,10 @@ from annotation.models import HIT, Assignment, Participation, Rating, ScreeningA
 from annotation.selectors import Worksheet, reference_units
 from annotation.services.addresses import has_room
 from annotation.services.exclusion import exclude_work, stop_work
+from annotation.services.planning import hits_to_collect
 from jobs.clock import database_now
 from studies.models import Criterion, Screening, Study, Unit
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 
 
 class Step(StrEnum):
@@ -82,22 +83,33 @@ def screening_problems(study: Study) -> ScreeningProblems:
     screening = screening_of(study)
     if screening is None:
         return ScreeningProblems([], is_pass_mark_too_high=False)
-    needed = reference_units_needed(screening)
+    needed = reference_units_required(screening)
     present = {role: len(reference_units(study, role)) for role, n in needed.items() if n}
     short = [Shortfall(role, needed[role], n) for role, n in present.items() if n < needed[role]]
     shown = screening.qualification_units
     return ScreeningProblems(short, is_pass_mark_too_high=0 < shown < screening.pass_mark)
 
 
-def reference_units_needed(screening: Screening) -> dict[Unit.Role, int]:
+def reference_units_needed(study: Study) -> dict[Unit.Role, int]:
+    """Return how many reference units of each role to make: no annotator runs out of gold checks."""
+    screening = screening_of(study)
+    if screening is None:
+        return {}
+    required = reference_units_required(screening)
+    gold = Unit.Role.GOLD
+    return required | {gold: max(required[gold], _gold_checks_met(study, screening))}
+
+
+def reference_units_required(screening: Screening) -> dict[Unit.Role, int]:
+    """Return the least numbers, with which annotators can pass, or fail and be acted on."""
     return {
         Unit.Role.TRAINING: screening.training_units,
         Unit.Role.QUALIFICATION: screening.qualification_units,
-        Unit.Role.GOLD: _gold_checks_needed(screening),
+        Unit.Role.GOLD: _gold_checks_required(screening),
     }
 
 
-def _gold_checks_needed(screening: Screening) -> int:
+def _gold_checks_required(screening: Screening) -> int:
     if not screening.check_rate:
         return 0
     has_action = screening.check_action != Screening.CheckAction.RECORD
@@ -113,15 +125,18 @@ def check_screening_can_be_passed(study: Study) -> None:
         raise DomainError("screening_incomplete", SCREENING_INCOMPLETE)
 
 
-def gold_checks_expected(study: Study) -> int:
+def _gold_checks_met(study: Study, screening: Screening) -> int:
     """Return the average number of gold checks for an annotator who completes all HITs they may.
 
     If there are fewer reference units, an annotator's last HITs contain no checks.
     """
-    screening = screening_of(study)
-    hits = study.hits.main().count()
-    max_hits = min(study.hits_per_annotator or hits, hits)
-    return ceil(screening.check_rate * max_hits) if screening else 0
+    if not screening.check_rate:
+        return 0
+    try:
+        hits = hits_to_collect(study)
+    except (DomainError, InvalidInput):
+        return 0  # until tasks can be planned
+    return ceil(screening.check_rate * study.hits_each(hits))
 
 
 def screening_of(study: Study) -> Screening | None:

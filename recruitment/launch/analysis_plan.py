@@ -7,6 +7,13 @@ from studies.design.analysis_plan import main_criteria
 from studies.models import Study
 from tiebreak.report.analysis_plan import names_in
 
+# The setting that each check is about.
+FIELD_OF = {
+    "unknown_main_criterion": "main_criteria",
+    "unknown_system_in_order": "known_order",
+    "no_target_width": "target_width",
+}
+
 
 def plan_can_be_followed(study: Study) -> Iterator[LaunchCheck]:
     known = {criterion.name for criterion in study.criteria.all()}

@@ -32,7 +32,7 @@ def enough_people(study: Study) -> Iterator[LaunchCheck]:
     if not counts or not all(counts) or not hits:
         return
     invited = sum(counts)
-    hits_each = min(study.hits_per_annotator or hits, hits)
+    hits_each = study.hits_each(hits)
     needed = max(study.most_ratings, ceil(study.places_of(hits) / hits_each))
     if invited < needed:
         yield warning(

@@ -19,6 +19,9 @@ from tiebreak.errors import DomainError
 from tiebreak.reading.words import counted
 from tiebreak.similarity import similarity_title
 
+# Opening a study plans its tasks, so these do not keep it from opening.
+PLANNING = {"not_planned", "plan_outdated"}
+
 
 def planned(study: Study) -> Iterator[LaunchCheck]:
     if study.hits.main().exists():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from annotation.gold_checks import expected_side
 from annotation.services.reference_units import ROLES
 from annotation.services.screening import (
-    gold_checks_expected,
+    reference_units_needed,
     screening_of,
     screening_problems,
 )
@@ -17,6 +17,7 @@ from recruitment.launch.check import (
     error,
     warning,
 )
+from recruitment.reference_unit_forms import role_counts
 from studies.models import Study, Unit
 from tiebreak.digits import percent
 from tiebreak.reading.words import counted
@@ -50,9 +51,10 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
     """Without them, annotators who consented would face a test nobody can take or pass."""
     problems = screening_problems(study)
     for lack in problems.shortfalls:
+        needed = reference_units_needed(study)[lack.role]
         yield error(
             f"no_{lack.role.value}_units",
-            f"Screening needs {counted(lack.needed, 'reference item')} for {ROLES[lack.role]}, but"
+            f"Screening needs {counted(needed, 'reference item')} for {ROLES[lack.role]}, but"
             f" the study has {lack.present or 'none'}. Make more, or lower the number in the"
             " screening settings.",
             QUALITY,
@@ -67,13 +69,13 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
 
 
 def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
-    expected = gold_checks_expected(study)
-    present = study.units.filter(role=Unit.Role.GOLD).count()
-    if 0 < present < expected:
+    gold = next(count for count in role_counts(study) if count.role == Unit.Role.GOLD)
+    lacking = {lack.role for lack in screening_problems(study).shortfalls}
+    if gold.is_short and gold.role not in lacking:
         yield warning(
             "few_gold_units",
             f"An annotator who does as many tasks as allowed needs about"
-            f" {counted(expected, 'gold check')}, but the study has {present}. Nobody sees the same"
+            f" {counted(gold.needed, 'gold check')}, but the study has {gold.present}. Nobody sees the same"
             " one twice, so later tasks would have none. Make more items for gold checks, or lower"
             " their share.",
             QUALITY,

@@ -109,7 +109,7 @@ class Findings:
 def suggested_raters(study: Study) -> int:
     """Return twice the number that fills every place of a planned study: some may fail a test."""
     hits = study.hits.main().count()
-    hits_each = min(study.hits_per_annotator or hits, hits)
+    hits_each = study.hits_each(hits)
     needed = ceil(study.places_of(hits) / hits_each) if hits_each else 0
     return min(MAX_RATERS, max(DryRunOptions.raters, 2 * needed))
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Collection, Iterable
 
+from django.db import transaction
+
+from annotation.services.planning import ensure_plan
 from recruitment.launch import (
     analysis_plan,
     blinding,
@@ -13,8 +16,9 @@ from recruitment.launch import (
     texts,
 )
 from recruitment.launch.check import LaunchCheck, Look
-from studies.models import Study
-from tiebreak.errors import DomainError
+from recruitment.launch.plan import PLANNING
+from studies.models import Study, StudyEvent
+from tiebreak.errors import DomainError, InvalidInput
 
 # Checked each time the study opens: annotators could not work.
 ALWAYS: tuple[Look, ...] = (
@@ -63,6 +67,40 @@ def launch_checks(study: Study) -> list[LaunchCheck]:
     looks = ALWAYS if study.opened_at is not None else ALWAYS + AT_FIRST
     checks = [check for look in looks for check in look(study)]
     return sorted(checks, key=lambda check: not check.is_error)
+
+
+def shown_checks(study: Study) -> list[LaunchCheck]:
+    """Return what there is to know about a study in its state, errors first. Changes nothing.
+
+    Of a draft, all that opening it will ask about, with its tasks as they would be planned; of a
+    study that runs, also each warning that was confirmed when it opened and still holds.
+    """
+    checks = launch_checks(study)
+    if study.status == Study.Status.DRAFT and PLANNING & {check.code for check in checks}:
+        return _once_planned(study, checks)
+    runs = study.status in {Study.Status.OPEN, Study.Status.PAUSED} and study.dry_run_of_id is None
+    if runs and (confirmed := _confirmed(study)):
+        found = (check for look in AT_FIRST for check in look(study))
+        checks += [check for check in found if check.code in confirmed]
+    return checks
+
+
+def _confirmed(study: Study) -> set[str]:
+    opened = study.events.filter(verb=StudyEvent.Verb.OPEN)
+    lists = opened.values_list("details__confirmed_warnings", flat=True)
+    return {code for codes in lists for code in codes or ()}
+
+
+def _once_planned(study: Study, checks: list[LaunchCheck]) -> list[LaunchCheck]:
+    """Return the checks of a draft as if its tasks were planned, which is undone again."""
+    with transaction.atomic():
+        try:
+            ensure_plan(study=study)
+        except (DomainError, InvalidInput):
+            return checks
+        planned = launch_checks(study)
+        transaction.set_rollback(True)
+    return [*planned, *(check for check in checks if check.code in PLANNING)]
 
 
 class LaunchRefused(DomainError):

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,17 +16,18 @@ from django.urls import reverse
 from annotation.counts import progress_of
 from annotation.services.plan_checks import has_design
 from recruitment.admission import OPEN_LINK
-from recruitment.confirmations import final_of
+from recruitment.confirmations import final_of, frozen_settings
 from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
-from recruitment.launch.check import LaunchCheck
+from recruitment.launch.check import LAUNCH, LaunchCheck
+from recruitment.launch.plan import PLANNING
 from recruitment.public_address import public_url
 from recruitment.services.channels import channel_statuses
 from recruitment.services.cloning import clone_study
 from recruitment.services.dry_runs import dry_runs_of, suggested_raters
-from recruitment.services.launch_checks import launch_checks
+from recruitment.services.launch_checks import shown_checks
 from recruitment.step_pages import cost_context
-from recruitment.study_actions import ACTIONS, PLANNING, offered_actions
+from recruitment.study_actions import ACTIONS, offered_actions
 from recruitment.terms import amount_in
 from recruitment.views.preview import PAGES
 from studies.access import changes_study, shows_study
@@ -55,10 +57,11 @@ class Row:
 @shows_study
 def launch(request: HttpRequest, study: Study) -> HttpResponse:
     prefetch_related_objects([study], "channels")  # which several checks look at
-    costs, current = cost_context(study), launch_checks(study)
+    costs, current = cost_context(study), shown_checks(study)
     most = costs["cost"].maximum if "cost" in costs else None
     if study.status == Study.Status.OPEN:
-        current += somebody_can_enter(study, most)
+        shown = {check.code for check in current}
+        current += [one for one in somebody_can_enter(study, most) if one.code not in shown]
     statuses = channel_statuses(study, most)
     frame = study_frame(study, request.user, place_of("launch"))
     actions, rows = offered_actions(study, current), review(frame, current)
@@ -82,6 +85,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "actions": actions,
         "plans_first": any(check.code in PLANNING for check in current),
         "frozen": () if study.opened_at is None else final_of(study),
+        "settings": {} if study.opened_at is None else frozen_settings(study),
         "screens": len(PAGES),
         **costs,
     }
@@ -96,10 +100,18 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
-    """Return every check, and each other step with its status: first what is left to do."""
+    """Return every check, and each step with its status: first what is left to do.
+
+    The first check of an open step begins with what the step says of itself.
+    """
     shown_steps = {shown.step.url_name: shown for shown in frame.steps}
-    rows = [_row_of(check, shown_steps.get(check.where), frame.study) for check in checks]
-    named = {check.where for check in checks} | {"recruitment:launch"}
+    lead = {shown.step.url_name: shown.status.sentence for shown in frame.missing}
+    lead.pop(LAUNCH, "")
+    rows = [
+        _row_of(check, shown_steps.get(check.where), frame.study, lead.pop(check.where, ""))
+        for check in checks
+    ]
+    named = {check.where for check in checks} | {LAUNCH}
     rows += [
         Row(_OF_STEP[one.status.state], one.step.slug, one.step.title, one.status.sentence, one.url)
         for name, one in shown_steps.items()
@@ -130,13 +142,14 @@ _OF_STEP: dict[StepState, Literal["should", "note", "done"]] = {
 }
 
 
-def _row_of(check: LaunchCheck, shown: ShownStep | None, study: Study) -> Row:
+def _row_of(check: LaunchCheck, shown: ShownStep | None, study: Study, lead: str) -> Row:
     """Return the row of a check; that opening plans the tasks is only worth knowing."""
     if check.code in PLANNING:
         return Row("note", check.code, "Plan", check.sentence)
     title = shown.step.title if shown else "Server" if not check.where else "Study"
     url = reverse(check.where, args=[study.pk]) if check.where else ""
-    return Row("must" if check.is_error else "should", check.code, title, check.sentence, url)
+    sentence = f"{lead} {check.sentence}".lstrip()
+    return Row("must" if check.is_error else "should", check.code, title, sentence, url)
 
 
 @changes_study
@@ -145,11 +158,11 @@ def act(request: HttpRequest, study: Study, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404("There is no such action for a study.")
     back = reverse("recruitment:launch", args=[study.pk])
-    with told(request):
-        if "confirmed" not in request.POST:
-            ACTIONS[action].prepare_question(study)
+    with told(request), transaction.atomic():
+        ACTIONS[action].prepare_question(study)
         question = ACTIONS[action].question_for(study)
         if question is not None and not is_confirmed(request, question):
+            transaction.set_rollback(True)  # who cancels has changed nothing
             return ask(request, question, back=back)
         sentence = ACTIONS[action].do(study, cast(User, request.user), question)
         messages.success(request, sentence)

@@ -150,7 +150,7 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     hit_unit = _with_texts(planned.order_by("hit__number", "pk")).first()
     unit = hit_unit.unit if hit_unit else unplanned_unit(study)
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
-    tasks, has_checks = study.hits.main().count() or 1, mixes_in_checks(study)
+    tasks, has_checks = study.hits_each(study.hits.main().count()) or 1, mixes_in_checks(study)
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     texts = unit.generations if unit else ()
     return {

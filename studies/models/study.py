@@ -128,6 +128,10 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
         """Return the number of places that a number of HITs have in all."""
         return hits * self.ratings_per_hit + self.further_hits(hits) * self.further_ratings
 
+    def hits_each(self, hits: int) -> int:
+        """Return how many of a number of HITs one annotator may complete."""
+        return min(self.hits_per_annotator or hits, hits)
+
     def ordered_systems(self) -> list[System]:
         """Return the systems in canonical order; the first is system A."""
         return [row.system for row in self.study_systems.select_related("system")]

@@ -14,7 +14,7 @@ from annotation.services.reference_units import (
 )
 from annotation.services.screening import (
     Shortfall,
-    gold_checks_expected,
+    reference_units_needed,
     screening_problems,
 )
 from studies.models import Generation, Screening, Study, Unit
@@ -84,9 +84,9 @@ def test_a_pass_mark_above_the_units_of_a_try_cannot_be_reached():
 
 def test_the_checks_that_one_annotator_meets_follow_from_the_rate_and_the_limit():
     study = draft(gold=2, check_rate=0.5)
-    assert gold_checks_expected(study) == 7
+    assert reference_units_needed(study)[Unit.Role.GOLD] == 7
     Study.objects.update(hits_per_annotator=4)
-    assert gold_checks_expected(Study.objects.get()) == 2
+    assert reference_units_needed(Study.objects.get())[Unit.Role.GOLD] == 2
 
 
 def of_own_texts(study: Study, role: Unit.Role, n: int) -> None:

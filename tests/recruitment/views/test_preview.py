@@ -161,6 +161,14 @@ def test_every_stage_is_shown_as_annotators_meet_it(researcher_client, researche
     assert rows_of_collecting() == before
 
 
+def test_the_task_counts_what_one_annotator_may_do(researcher_client, researcher):
+    study = screened(researcher)
+    Study.objects.update(hits_per_annotator=2)
+    assert researcher_client.get(at(study, "unit")).context["hits"] == 2
+    Screening.objects.update(check_rate=0.5)  # items, of which the third is a gold check
+    assert researcher_client.get(at(study, "unit")).context["hits"] == 3
+
+
 def test_a_stage_that_the_study_lacks_is_said_to_be_absent(researcher_client, researcher):
     study = make_study(instances=1, member=researcher)
     for name in ("quick-check", "practice", "test"):

@@ -9,12 +9,16 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.services.reference_units import degrade_copies
+from recruitment.admission import OPEN_LINK
+from recruitment.launch.analysis_plan import FIELD_OF
 from recruitment.models import Channel
 from recruitment.pay import Collection
+from recruitment.services.launch_checks import launch_checks
 from studies.models import Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on, send
+from tests.pages import codes_on, levels_on, send, send_step
 from tests.studies.design.test_step_pages import page_of, rows
 from tests.studies.factories import make_open_study, make_study
 
@@ -119,11 +123,25 @@ def test_a_wrong_screening_makes_no_units(client, study):
 
 
 def test_what_the_screening_lacks_is_made_at_once(client, study):
-    sizes = {"training_units": 1, "qualification_units": 2, "check_rate": 0.5}
+    sizes = {"training_units": 1, "qualification_units": 2, "check_rate": 0.25}
     typed = {f"screening-0-{name}": value for name, value in sizes.items()}
     page = press(client, study, _make="missing", **typed)
     made = {row.role: (row.present, row.needed) for row in page.context["role_counts"]}
     assert made == {"training": (1, 1), "qualification": (2, 2), "gold": (1, 1)}
+
+
+def test_quality_and_the_launch_checks_count_gold_checks_alike(client, study):
+    """Each annotator may meet more checks than have to be failed, and nobody meets one twice."""
+    press(client, study, **{"screening-0-check_rate": 0.75})
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=1)
+    page = client.get(page_of("recruitment:quality", study))
+    (gold,) = [row for row in page.context["role_counts"] if row.role == "gold"]
+    assert (gold.present, gold.needed) == (1, 3)
+    assert "few_gold_units" in {check.code for check in launch_checks(study)}
+    stored = {"screening-0-id": Study.objects.get().screening.pk, "screening-INITIAL_FORMS": 1}
+    press(client, study, _make="missing", **stored, **{"screening-0-check_rate": 0.75})
+    assert study.units.filter(role="gold").count() == gold.needed
+    assert "few_gold_units" not in {check.code for check in launch_checks(study)}
 
 
 @pytest.mark.parametrize("items", [1, 2, 10, 11])
@@ -235,6 +253,42 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
     assert (study.ratings_per_hit, study.reward) == (3, None)
 
 
+def test_a_refused_form_keeps_the_costs_of_what_is_typed_and_opens_only_what_is_wrong(
+    client, study
+):
+    address = page_of("recruitment:size", study)
+    paid = {"hits_per_annotator": 2, "minutes_per_hit": 6, "reward": "2.00", "budget": "9.00"}
+    for wrong, n_open in (({"ratings_per_hit": ""}, 0), ({"lease_minutes": "-1"}, 1)):
+        page = send_step(client, address, **paid, **wrong)
+        assert [set(wrong)] == [{*page.context["adminform"].form.errors}]
+        cost = page.context["cost"]
+        assert (cost.total, cost.budget, cost.missing) == (12, 9, ())
+        html = lxml.html.fromstring(page.content)
+        assert len(html.xpath("//details[contains(@class, 'part')][@open]")) == n_open
+        (problem,) = html.xpath("//*[@data-code='over_budget']")
+        assert problem.getnext().get("class") == "sums"  # it is said first
+        assert html.find_class("budget-bar over")
+    study.refresh_from_db()
+    assert study.reward is None
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "code"),
+    [
+        ("main_criteria", "preference; fluency", "unknown_main_criterion"),
+        ("known_order", "system-0; nobody", "unknown_system_in_order"),
+        ("stopping_rule", "width", "no_target_width"),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused_where_it_was_typed(
+    client, study, field, typed, code
+):
+    page = send_step(client, page_of("recruitment:analysis-plan", study), **{field: typed})
+    errors = page.context["adminform"].form.errors.as_data()
+    assert {name: found.code for name, (found,) in errors.items()} == {FIELD_OF[code]: code}
+    assert getattr(Study.objects.get(), field) == getattr(study, field)
+
+
 def test_what_is_missing_for_the_cost_is_named(client, study):
     cost = costs(client, study)["cost"]
     assert (cost.total, cost.hourly_rate, cost.people, len(cost.missing)) == (0, None, None, 3)
@@ -315,8 +369,9 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
 
 def test_the_button_names_the_highest_cost_and_the_price_is_that_of_the_settings(client, study):
     paid = {"reward": "6.00", "currency": "EUR", "minutes_per_hit": 2, "hits_per_annotator": 4}
-    Study.objects.update(budget="60.00", **paid)
+    Study.objects.update(budget="60.00", guidelines="Read both.", **paid)
     Screening.objects.create(study=study, qualification_units=2)
+    study.channels.create(provider=OPEN_LINK)
     page = client.get(page_of("recruitment:launch", study))
     assert "failed_test" in {row.code for row in page.context["rows"]}
     Screening.objects.all().delete()
@@ -385,7 +440,7 @@ def test_one_button_plans_and_asks_to_open(client, study):
     # The costs are of the tasks as they would be planned.
     assert (page.context["n_planned"], page.context["hits"]) == (0, 4)
     question = client.post(open_)
-    assert study.hits.count() == 4
+    assert not study.hits.exists()  # who cancels has changed nothing
     asked = question.context["question"]
     assert not asked.problems
     assert {4, 12} <= {int(n) for n in re.findall(r"\d+", asked.sentences[0])}
@@ -394,22 +449,48 @@ def test_one_button_plans_and_asks_to_open(client, study):
     assert study.status == "open"
 
 
-def test_a_plan_that_the_design_has_outgrown_is_made_again_before_the_question(client, study):
+def test_a_plan_that_the_design_has_outgrown_is_made_again_once_that_is_confirmed(client, study):
     client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
-    Study.objects.update(ratings_per_hit=5)
-    question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
-    assert not question.context["question"].problems
-    assert study.places.count() == 4 * 5
-
-
-def test_a_confirmation_of_an_outdated_plan_is_asked_again_and_plans_nothing(client, study):
     open_ = reverse("recruitment:launch-action", args=[study.pk, "open"])
     token = client.post(open_).context["token"]
     Study.objects.update(ratings_per_hit=5)
     again = client.post(open_, {"confirmed": token})
-    assert set(again.context["question"].problems) == {"plan_outdated"}
+    assert again.context["has_changed"]
+    assert not again.context["question"].problems
     study.refresh_from_db()
     assert (study.status, study.places.count()) == ("draft", 4 * 3)
+    client.post(open_, {"confirmed": again.context["token"]})
+    study.refresh_from_db()
+    assert (study.status, study.places.count()) == ("open", 4 * 5)
+
+
+def test_all_that_the_confirmation_warns_of_is_on_launch_before_and_while_it_runs(client, study):
+    """Also what only a plan shows: texts that are equal, and people too few for the tasks."""
+    Study.objects.update(guidelines="", most_answers=1)
+    Generation.objects.filter(instance__key="note-0").update(text="The same.")
+    launch, open_ = page_of("recruitment:launch", study), "recruitment:launch-action"
+    shown = {row.code for row in client.get(launch).context["rows"]}
+    asked = client.post(reverse(open_, args=[study.pk, "open"])).context["question"]
+    assert {"identical_texts", "budget_too_small", "no_guidelines"} <= {*asked.warnings} <= shown
+    assert not study.hits.exists()
+    post_confirmed(client, reverse(open_, args=[study.pk, "open"]))
+    assert {*asked.warnings} <= {row.code for row in client.get(launch).context["rows"]}
+
+
+@pytest.mark.parametrize("lacks", ["nothing", "texts", "task", "pay", "people", "gold checks"])
+def test_what_each_open_step_says_is_left_to_do_on_launch(client, study, lacks):
+    sets = {"task": {"guidelines": ""}, "pay": {"reward": "1.00"}, "texts": {"dataset": None}}
+    Study.objects.update(**{"guidelines": "Read both.", "minutes_per_hit": 2} | sets.get(lacks, {}))
+    if lacks == "gold checks":
+        Screening.objects.create(study=study, check_rate=0.5)
+    if lacks != "people":
+        study.channels.create(provider="panel")
+    context = client.get(page_of("recruitment:launch", study)).context
+    frame, rows = context["frame"], context["rows"]
+    said = [shown.status.sentence for shown in frame.missing if shown.step.slug != "launch"]
+    left = [row.sentence for row in rows if row.state in {"must", "should"}]
+    assert all(any(sentence in row for row in left) for sentence in said)
+    assert (len(said) > 0) == (frame.state == "unfinished draft") == (lacks != "nothing")
 
 
 def test_what_cannot_be_planned_is_refused_with_the_reason(client, ruth):
@@ -421,12 +502,20 @@ def test_what_cannot_be_planned_is_refused_with_the_reason(client, ruth):
 
 def test_the_confirmation_lists_everything_that_becomes_final(client, study):
     question = client.post(reverse("recruitment:launch-action", args=[study.pk, "open"]))
-    final = " ".join(question.context["question"].final)
-    labels = [str(field.verbose_name) for field in fields_of(FrozenSettings).values()]
-    assert not [label for label in labels if label not in final]
+    asked = question.context["question"]
+    frozen = fields_of(FrozenSettings).values()
+    valued = [field for field in frozen if getattr(study, field.name) not in {None, ""}]
+    assert {*asked.settings} == {str(field.verbose_name) for field in valued}
+    codes = {getattr(study, field.name) for field in valued if field.choices} | {study.similarity}
+    assert not codes & {*asked.settings.values()}
+    final = " ".join(asked.final)
+    assert not [one.scale for one in study.criteria.all() if f"({one.scale})" in final]
     assert {system.name for system in study.ordered_systems()} <= set(re.findall(r"[\w-]+", final))
     html = question.content.decode()
-    assert html.count("<li>") >= 5 + len(question.context["question"].sentences)
+    assert html.count("<li>") >= 4 + len(asked.sentences)
+    # Warnings come first, and the settings are folded.
+    assert 0 < html.index('class="warned"') < html.index(asked.sentences[0][:20])
+    assert html.index("<details><summary>") < html.index('class="settings-list"')
     client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
     post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
     client.post(reverse("recruitment:launch-action", args=[study.pk, "pause"]))

@@ -14,6 +14,7 @@ from django.urls import get_resolver, reverse
 from django.utils.timezone import now
 from lxml.html import fromstring
 
+from annotation.services.planning import plan_hits
 from recruitment.models import Channel, Eligibility
 from recruitment.platforms import platforms
 from recruitment.platforms.base import OfferedFilter
@@ -107,6 +108,7 @@ def study():
         if platform.supports("offered_filters"):
             choose_age(channel)
     with_other_studies(study)
+    plan_hits(study=study)  # or a dry run would, and suggest another number of bots afterwards
     return study
 
 
