@@ -151,7 +151,7 @@ def import_table_in_steps(
     Raises `BadTable` if rows have problems, unless ``bad_rows`` is "leave_out"; or `DomainError` if
     the owner already has this dataset and ``known_dataset`` is "refuse".
     """
-    _check_title(options["title"])
+    check_title(options["title"])
     try:
         limits, choice = options.get("limits", LIMITS), options.get("choice")
         with _opened(options["path"], options.get("plain"), limits, choice) as table:
@@ -197,7 +197,8 @@ def _checked(reading: TableReading, digest: ContentDigest) -> Iterator[tuple[int
     yield total, total
 
 
-def _check_title(title: str) -> None:
+def check_title(title: str) -> None:
+    """Raise `DomainError` if a study cannot have this title."""
     try:
         Study._meta.get_field("title").clean(title, None)
     except ValidationError as error:
