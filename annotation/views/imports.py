@@ -13,6 +13,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -38,7 +39,7 @@ from annotation.views.starts import start_named
 from jobs.models import Job
 from jobs.rows import job_rows
 from jobs.services import stop_job
-from studies.access import researchers_only
+from studies.access import researchers_only, study_for
 from studies.data.bundle_import import KnownDataset
 from studies.data.table_import import BadTable, Choice, check_title
 from studies.design.protocols import protocols
@@ -52,6 +53,9 @@ from tiebreak.formats.rows import escape_formula
 NOT_ALL_READ = (
     "The file is large, so at most its first {:,} rows were read here. Create the study: all rows are"
     " checked before anything is stored."
+)
+NOT_A_TABLE = (
+    "The file is no plain table of texts. Import it as a new study from the list of studies."
 )
 MAX_LISTED = 50
 OfToken = Callable[[HttpRequest, str], HttpResponse]
@@ -114,6 +118,12 @@ def new_study(request: HttpRequest) -> HttpResponse:
         try:
             upload = _upload(form, request)
             reading = upload.read(in_web=True)
+            draft = _draft(request)
+            if draft is not None and reading.kind != TABLE:
+                raise DomainError("not_a_table", NOT_A_TABLE, status=400)
+            if draft is not None:
+                address = reverse("annotation:import-columns", args=[upload.token])
+                return redirect(f"{address}?study={draft.pk}")
             if reading.kind != BUNDLE:
                 return redirect(f"annotation:import-{_page_of(upload, reading)}", upload.token)
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
@@ -128,12 +138,19 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 upload.remove()  # no page comes back to it, and it would count
     limits = upload_limits()
     context = {
+        "draft": _draft(request),
         "start": start_named(request.GET.get("begin", "")),
         "form": form,
         "samples": SAMPLE_FILES,
         "limits": f"{limits.rows:,} rows, {MAX_COLUMNS} columns and {limits.cell:,} characters",
     }
     return render(request, "imports/new_study.html", context)
+
+
+def _draft(request: HttpRequest) -> Study | None:
+    """Return the draft that gets the texts, if the page was opened from its step Data."""
+    key = request.GET.get("study", "")
+    return study_for(request.user, key) if key else None
 
 
 def _page_of(upload: KeptUpload, reading: Read) -> str:
@@ -212,6 +229,7 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
         bad_rows="leave_out" if request.POST["do"] == LEAVE_OUT else "refuse",
         known_dataset="use" if request.POST.get("use_known") else "refuse",
         template=request.POST.get("template", ""),
+        study=draft.pk if (draft := _draft(request)) else "",
     )
 
 
@@ -253,6 +271,7 @@ def _columns_page(
     is_counted = None not in bad and len(summary.problems) == summary.n_problems
     is_lost = refusal is not None and not isinstance(refusal, BadTable)
     context = {
+        "draft": _draft(request),
         "upload": kept,
         "summary": summary,
         "rows": chosen_rows(rows, request.POST.dict()) if is_lost else rows,

@@ -514,3 +514,22 @@ def test_an_emptied_title_is_refused_at_its_field(client, ada, begin):
     assert page.status_code == 400
     assert re.search(r'name="title" value=" "[^>]*autofocus', page.content.decode())
     assert not Study.objects.exists()
+
+
+def test_a_draft_without_texts_gets_those_of_a_file(client, ada):
+    client.post(reverse("admin:studies_study_add"), {"title": "Pilot", "unit_kind": "comparison"})
+    study = Study.objects.get()
+    start = f"{reverse(UPLOAD)}?study={study.pk}"
+    assert start in client.get(reverse("studies:data", args=[study.pk])).content.decode()
+    table = csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=SENTENCES[::-1])
+    addresses = [
+        client.post(start, {"file": SimpleUploadedFile("t.csv", content)})["Location"]
+        for content in (table, table + b"\nOne more,a text,a text")
+    ]
+    for address, codes in zip(addresses, (set(), {"has_texts"}), strict=True):
+        answer = client.post(address, form_of(client.get(address), do="create"), follow=True)
+        assert codes_on(answer) & {"has_texts"} == codes
+    study = Study.objects.get()
+    assert (study.title, study.systems.count(), study.dataset.instances.count()) == ("Pilot", 2, 4)
+    client.force_login(User.objects.create_user("eve", is_staff=True))
+    assert client.get(start).status_code == 404
