@@ -108,7 +108,7 @@ class TaskStep(StepAdmin):
     url_name = "studies:task"
     change_form_template = "studies/task.html"
     fieldsets = (
-        ("The study", {"fields": ("title",)}),
+        ("The study", {"fields": ("title",), "description": "Annotators see it as the heading."}),
         ("What annotators read", {"fields": ("guidelines", "consent")}),
         (
             "How texts are shown",
