@@ -12,6 +12,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.filters import SimpleListFilter
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
@@ -142,7 +143,17 @@ def _rights(request: HttpRequest) -> dict[str, Right]:
     return rights
 
 
-class StudyAdmin(ForResearchers, DeclaredLookups, admin.ModelAdmin[Study]):
+class PlainFields:
+    """A mixin for forms without the admin's links next to a field, which open more windows."""
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
+        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget
+        return field
+
+
+class StudyAdmin(PlainFields, ForResearchers, DeclaredLookups, admin.ModelAdmin[Study]):
     """The list of studies, a new one, and the deletion of a draft. Its steps have the settings."""
 
     list_display = ("title", "status", "dataset", "ratings_per_hit", "comparisons_per_hit")
@@ -150,6 +161,7 @@ class StudyAdmin(ForResearchers, DeclaredLookups, admin.ModelAdmin[Study]):
     list_select_related = ("dataset",)
     search_fields = ("title",)
     fields = ("title", "dataset", "unit_kind")
+    add_form_template = "studies/new.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         studies = studies_of(request.user).select_related("dataset")

@@ -34,6 +34,7 @@ DATASET_IN_USE = "A study uses this dataset, so it cannot be deleted. Delete its
 NOT_DELETED = (
     "The study is {}. Only drafts can be deleted, because ratings and what they refer to are kept."
 )
+HAS_TEXTS = "The study has texts already, or was opened. Import the file as a new study instead."
 MOST_ANSWERS = "the one with the most answers"
 FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
@@ -204,6 +205,22 @@ def use_dataset_systems(*, study: Study) -> int:
         )
     )
     return len(rows)
+
+
+@transaction.atomic
+def give_texts(*, key: str, dataset: Dataset, settings: Mapping[str, Any]) -> Study:
+    """Give a draft without texts a dataset with its systems, and the settings that suit it.
+
+    Raises `DomainError` if the study has texts, was opened or is gone.
+    """
+    study = Study.objects.select_for_update().filter(pk=key).first()
+    if study is None or study.dataset_id is not None or is_frozen(study):
+        raise DomainError("has_texts", HAS_TEXTS)
+    for name, value in {"dataset": dataset, **settings}.items():
+        setattr(study, name, value)
+    save_design(study=study)
+    use_dataset_systems(study=study)
+    return study
 
 
 # The question of a new study, by the kind of its units; researchers can change it.

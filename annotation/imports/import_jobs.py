@@ -16,6 +16,7 @@ from annotation.imports.uploads import PREVIEW_ROWS, upload_limits
 from jobs.kinds import JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
+from studies.access import study_for
 from studies.data.bundle_import import KnownDataset
 from studies.data.table_import import (
     BadRows,
@@ -57,6 +58,8 @@ class ImportRequest:
     ratings: RatingChoice | None = None
     # The template of a published protocol that fills in the draft of a table; "" for none.
     template: str = ""
+    # The draft that gets the texts of a table, instead of a new study; "" for none.
+    study: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,8 @@ def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
 
 def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     protocol = protocol_named(request.template) if request.template else None
+    if request.study:
+        study_for(request.by, request.study)
 
     def filled_in(study: Study) -> None:
         if protocol is not None:
@@ -165,6 +170,7 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         limits=upload_limits(),
         bad_rows=request.bad_rows,
         known_dataset=request.known_dataset,
+        study=request.study,
         then=filled_in,
     )
     summary = imported.summary
@@ -312,6 +318,7 @@ def start_import(request: ImportRequest) -> Job:
         "known_dataset": request.known_dataset,
         "kind": request.kind,
         "template": request.template,
+        "study": request.study,
         "ratings": None if request.ratings is None else asdict(request.ratings),
     }
     key = f"import:{request.upload.id}"
@@ -342,6 +349,7 @@ def _request_of(job: Job) -> ImportRequest:
         kind=options.get("kind", ""),
         ratings=rating_choice_in(options),
         template=options.get("template", ""),
+        study=options.get("study", ""),
     )
 
 

@@ -13,6 +13,7 @@ from annotation.imports.uploads import PREVIEW_ROWS
 from annotation.views.imports import (
     import_now_or_later,
     options_of_import,
+    title_in,
     title_of,
     with_upload,
 )
@@ -53,7 +54,7 @@ def ratings(request: HttpRequest, upload: KeptUpload) -> HttpResponse:
         wanted = ImportRequest(
             upload,
             cast(User, request.user),
-            title=request.POST.get("title", "").strip() or title_of(upload),
+            title=title_in(request, upload),
             known_dataset="use" if request.POST.get("use_known") else "refuse",
             ratings=choice,
         )
@@ -83,7 +84,7 @@ def _page(
         "reader": choice.reader,
         "reading": reading,
         "preview_rows": PREVIEW_ROWS,
-        "title": request.POST.get("title") or title_of(upload),
+        "title": request.POST.get("title", title_of(upload)),
         "problem": refusal or (DomainError(seen.code, seen.refusal) if seen.code else None),
     }
     return render(request, "imports/ratings.html", context, status=400 if refusal else 200)

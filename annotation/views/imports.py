@@ -1,6 +1,7 @@
 """Pages for researchers: a new study from an uploaded file, in two steps, and large imports."""
 
 import csv
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -12,6 +13,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -37,9 +39,9 @@ from annotation.views.starts import start_named
 from jobs.models import Job
 from jobs.rows import job_rows
 from jobs.services import stop_job
-from studies.access import researchers_only
+from studies.access import researchers_only, study_for
 from studies.data.bundle_import import KnownDataset
-from studies.data.table_import import BadTable, Choice
+from studies.data.table_import import BadTable, Choice, check_title
 from studies.design.protocols import protocols
 from studies.models import Study
 from studies.refusals import as_not_found, form_errors
@@ -52,9 +54,13 @@ NOT_ALL_READ = (
     "The file is large, so at most its first {:,} rows were read here. Create the study: all rows are"
     " checked before anything is stored."
 )
+NOT_A_TABLE = (
+    "The file is no plain table of texts. Import it as a new study from the list of studies."
+)
 MAX_LISTED = 50
 OfToken = Callable[[HttpRequest, str], HttpResponse]
 MAX_TITLE = 200
+LEAVE_OUT = "leave_out"
 SUFFIXES = ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.arrow,.xlsx,.gz,.zip,.eval"
 
 
@@ -112,6 +118,12 @@ def new_study(request: HttpRequest) -> HttpResponse:
         try:
             upload = _upload(form, request)
             reading = upload.read(in_web=True)
+            draft = _draft(request)
+            if draft is not None and reading.kind != TABLE:
+                raise DomainError("not_a_table", NOT_A_TABLE, status=400)
+            if draft is not None:
+                address = reverse("annotation:import-columns", args=[upload.token])
+                return redirect(f"{address}?study={draft.pk}")
             if reading.kind != BUNDLE:
                 return redirect(f"annotation:import-{_page_of(upload, reading)}", upload.token)
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
@@ -126,12 +138,19 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 upload.remove()  # no page comes back to it, and it would count
     limits = upload_limits()
     context = {
+        "draft": _draft(request),
         "start": start_named(request.GET.get("begin", "")),
         "form": form,
         "samples": SAMPLE_FILES,
         "limits": f"{limits.rows:,} rows, {MAX_COLUMNS} columns and {limits.cell:,} characters",
     }
     return render(request, "imports/new_study.html", context)
+
+
+def _draft(request: HttpRequest) -> Study | None:
+    """Return the draft that gets the texts, if the page was opened from its step Data."""
+    key = request.GET.get("study", "")
+    return study_for(request.user, key) if key else None
 
 
 def _page_of(upload: KeptUpload, reading: Read) -> str:
@@ -191,7 +210,7 @@ def columns(request: HttpRequest, kept: KeptUpload) -> HttpResponse:
         return _columns_page(request, kept, _first_choice(request))
     try:
         choice = choice_of(request.POST)
-        if request.POST.get("do") != "create":
+        if request.POST.get("do") not in {"create", LEAVE_OUT}:
             return _columns_page(request, kept, choice)
         return import_now_or_later(request, _import_request(request, kept, choice))
     except BadTable as refusal:
@@ -205,11 +224,12 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
     return ImportRequest(
         kept,
         _user(request),
-        title=request.POST.get("title", "").strip() or title_of(kept),
+        title=title_in(request, kept),
         choice=choice,
-        bad_rows="leave_out" if request.POST.get("leave_out") else "refuse",
+        bad_rows="leave_out" if request.POST["do"] == LEAVE_OUT else "refuse",
         known_dataset="use" if request.POST.get("use_known") else "refuse",
         template=request.POST.get("template", ""),
+        study=draft.pk if (draft := _draft(request)) else "",
     )
 
 
@@ -227,8 +247,18 @@ def options_of_import(request: HttpRequest) -> dict[str, Any]:
     return options
 
 
+def title_in(request: HttpRequest, kept: KeptUpload) -> str:
+    """Return the title that was typed. Raises `DomainError` if it cannot be used."""
+    title = request.POST.get("title", title_of(kept)).strip()
+    check_title(title)
+    return title
+
+
 def title_of(kept: KeptUpload) -> str:
-    return Path(kept.name.removesuffix(".gz")).stem.replace("_", " ")[:MAX_TITLE]
+    """Return a title from a file's name, without the number that browsers give a second download."""
+    stem = Path(kept.name.removesuffix(".gz")).stem.replace("_", " ").strip()
+    title = re.sub(r"\s*\(\d+\)$", "", stem) or stem
+    return f"{title[:1].upper()}{title[1:]}"[:MAX_TITLE]
 
 
 def _columns_page(
@@ -236,13 +266,17 @@ def _columns_page(
 ) -> HttpResponse:
     profile, summary, is_preview = inspect_upload(kept, choice)
     rows = column_rows(profile, summary)
+    used = set(summary.plan.columns.values()) if summary.plan else set()
+    bad = {problem.row for problem in summary.problems}
+    is_counted = None not in bad and len(summary.problems) == summary.n_problems
     is_lost = refusal is not None and not isinstance(refusal, BadTable)
     context = {
+        "draft": _draft(request),
         "upload": kept,
         "summary": summary,
         "rows": chosen_rows(rows, request.POST.dict()) if is_lost else rows,
         "meanings": MEANINGS,
-        "title": request.POST.get("title") or title_of(kept),
+        "title": request.POST.get("title", title_of(kept)),
         "layout": summary.plan.layout if summary.plan else "",
         "is_prompts": bool(summary.is_usable and not summary.systems),
         "problems": kinds_in(summary),
@@ -253,7 +287,10 @@ def _columns_page(
         "is_unclear": refusal is not None and refusal.code == "repeated_role",
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
-        "leaves_out": bool(request.POST.get("leave_out")),
+        "n_bad_rows": len(bad) if is_counted else 0,
+        "other_texts": [
+            c.name for c in profile.columns.values() if c.is_prose and c.name not in used
+        ],
         "templates": protocols(),
         "template": request.POST.get("template", ""),
     }

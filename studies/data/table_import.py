@@ -23,6 +23,7 @@ from studies.data.bundle_import import (
 from studies.models import Dataset, Generation, Instance, Study, System
 from studies.models.shown_fields import setting_of
 from studies.rendering.recognising import LOOKED_AT, recognised_format
+from studies.services import give_texts
 from tiebreak.errors import DomainError
 from tiebreak.formats import CriterionSpec, FormatError, StudySpec
 from tiebreak.formats.limits import LIMITS, Limits
@@ -79,6 +80,7 @@ class ImportOptions(TypedDict):
     """What `import_table` needs to know.
 
     ``plain`` has the rows of an upload, which a confined process has read. ``then`` is called in the transaction in which the study is stored.
+    ``study`` is the key of a draft without texts that gets them, instead of a new study.
     """
 
     path: Path
@@ -89,6 +91,7 @@ class ImportOptions(TypedDict):
     limits: NotRequired[Limits]
     bad_rows: NotRequired[BadRows]
     known_dataset: NotRequired[KnownDataset]
+    study: NotRequired[str]
     then: NotRequired[Callable[[Study], None]]
 
 
@@ -151,7 +154,7 @@ def import_table_in_steps(
     Raises `BadTable` if rows have problems, unless ``bad_rows`` is "leave_out"; or `DomainError` if
     the owner already has this dataset and ``known_dataset`` is "refuse".
     """
-    _check_title(options["title"])
+    check_title(options["title"])
     try:
         limits, choice = options.get("limits", LIMITS), options.get("choice")
         with _opened(options["path"], options.get("plain"), limits, choice) as table:
@@ -197,7 +200,8 @@ def _checked(reading: TableReading, digest: ContentDigest) -> Iterator[tuple[int
     yield total, total
 
 
-def _check_title(title: str) -> None:
+def check_title(title: str) -> None:
+    """Raise `DomainError` if a study cannot have this title."""
     try:
         Study._meta.get_field("title").clean(title, None)
     except ValidationError as error:
@@ -221,8 +225,12 @@ def _stored(
         "fields": setting_of(summary.plan.fields),
         **_formats(dataset),
     }
-    spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=study_settings)
-    imported = ImportedTable(store_study(spec, dataset, owner), summary, known is not None)
+    if options.get("study"):
+        study = give_texts(key=options["study"], dataset=dataset, settings=study_settings)
+    else:
+        spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=study_settings)
+        study = store_study(spec, dataset, owner)
+    imported = ImportedTable(study, summary, known is not None)
     if "then" in options:
         options["then"](imported.study)
     return imported

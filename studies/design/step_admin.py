@@ -6,7 +6,6 @@ Permissions, validation and history come from the admin. A step shows fewer fiel
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
-from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
@@ -14,21 +13,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for
-from studies.admin import ForResearchers
+from studies.admin import ForResearchers, PlainFields
 from studies.design.design_form import StudyDesignForm
 from studies.design.steps import study_frame
 from studies.models import Study
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
-
-
-class PlainFields:
-    """A mixin for forms without the admin's links next to a field, which open more windows."""
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)  # type: ignore[misc]
-        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
-            field.widget = field.widget.widget
-        return field
 
 
 class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):

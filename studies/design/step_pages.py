@@ -109,7 +109,7 @@ class TaskStep(StepAdmin):
     url_name = "studies:task"
     change_form_template = "studies/task.html"
     fieldsets = (
-        ("The study", {"fields": ("title",)}),
+        ("The study", {"fields": ("title",), "description": "Annotators see it as the heading."}),
         (READ, {"fields": ("guidelines", "consent")}),
         (
             "How texts are shown",

@@ -242,8 +242,12 @@ class StudyFrame:
 
     @property
     def n_done(self) -> int:
-        """How many steps are done or not needed."""
-        return len(self.steps) - len(self.missing)
+        return sum(shown.status.state == StepState.DONE for shown in self.steps)
+
+    @property
+    def n_needed(self) -> int:
+        """How many steps are done or open. What nobody asked for is neither."""
+        return sum(shown.status.state != StepState.NOT_NEEDED for shown in self.steps)
 
     @property
     def next_step(self) -> ShownStep | None:

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotation.models import Participation
 from metrics.results.services import refresh_report
@@ -17,7 +18,7 @@ from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from tests.studies.factories import make_study
+from tests.studies.factories import make_open_study, make_study
 
 pytestmark = [
     pytest.mark.browser,
@@ -97,3 +98,48 @@ def test_a_page_that_waits_for_a_platform_reloads_by_itself(chromium_page: Page,
     expect(page.locator("html")).to_have_attribute("data-reload-seconds", "3")
     Channel.objects.filter(pk=channel.pk).update(pending="")
     expect(page.locator("html")).not_to_have_attribute("data-reload-seconds", "3")
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_djangos_pages_look_like_all_others(chromium_page: Page, live_server, width):
+    page = chromium_page
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    log_in(page, live_server.url)
+    page.set_viewport_size({"width": width, "height": 900})
+    study = make_study(instances=1, member=ruth)
+    lists = [f"admin:studies_{name}_changelist" for name in ("study", "dataset")]
+    names = ["admin:index", "admin:studies_study_add", "admin:password_change", *lists]
+    addresses = [reverse(name) for name in names]
+    addresses.append(reverse("admin:studies_study_delete", args=[study.pk]))
+    for address in addresses:
+        page.goto(live_server.url + address)
+        expect(page.locator("header").first).to_be_visible()
+        shouted = page.evaluate(
+            "[...document.querySelectorAll('body *')].filter((e) =>"
+            " getComputedStyle(e).textTransform === 'uppercase').map((e) => e.outerHTML)"
+        )
+        assert shouted == [], address
+        assert page.locator(".submit-row :is(input, button), .verbs button").count() <= 1, address
+        account = page.locator(".account")
+        assert not account.count() or account.bounding_box()["height"] < 50, address
+
+
+def test_what_a_study_needs_arrives_without_moving_its_row(chromium_page: Page, live_server):
+    page = chromium_page
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    log_in(page, live_server.url)
+    study = with_everything(make_open_study(instances=2, member=ruth))
+    row = page.locator(f'[data-study="{study.pk}"]')
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/attention/**", hold)
+    page.goto(f"{live_server.url}/admin/")
+    before = row.bounding_box()
+    page.wait_for_timeout(300)
+    held[0].continue_()
+    expect(row.locator("[data-need]")).to_have_count(1)
+    assert row.bounding_box() == before
+    expect(row.locator(".next")).to_be_hidden()

@@ -138,3 +138,15 @@ def test_the_demo_is_loaded_by_a_worker_and_once(client, ruth, monkeypatch):
     again = client.post(reverse("metrics:try-demo"), follow=True)
     assert codes_on(again) == {"job_unfinished"}
     assert Job.objects.filter(kind="demo").count() == 1
+
+
+def test_only_steps_that_somebody_did_count_as_done(client, ruth):
+    client.post(reverse("admin:studies_study_add"), {"title": "T", "unit_kind": "comparison"})
+    (card,) = study_cards(ruth, None)
+    assert (card.frame.n_done, card.frame.n_needed) == (0, len(card.frame.missing))
+
+
+def test_a_list_of_drafts_has_one_primary_button(client, ruth):
+    for _ in range(3):
+        make_study(instances=1, member=ruth)
+    assert len(re.findall(r'class="button primary"', home(client))) == 1

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import time
 from pathlib import Path
 
@@ -118,7 +119,8 @@ def test_markdown_is_recognised_and_a_template_fills_the_draft_in(client, ada):
 
 def test_another_sheet_of_a_workbook_can_be_chosen(client, ada, tmp_path):
     book = openpyxl.Workbook()
-    book.active.append(["Notes"])
+    for row in (["Notes"], ["Exported in October"]):
+        book.active.append(row)
     texts = book.create_sheet("Texts")
     for row in (["prompt"], ["What is a river?"], ["Why is the sky blue?"]):
         texts.append(row)
@@ -289,7 +291,7 @@ def test_bad_rows_are_listed_downloaded_and_left_out(client, ada):
     download = client.post(f"{address}problems.csv", form_of(page))
     rows = list(csv.reader(io.StringIO(download.content.decode())))
     assert rows[1][:2] == ["14", "bart_summary"]
-    assert client.post(address, form_of(page, do="create", leave_out="on")).status_code == 302
+    assert client.post(address, form_of(page, do="leave_out")).status_code == 302
     assert Instance.objects.count() == 12
 
 
@@ -466,3 +468,68 @@ def test_the_upload_stays_until_the_import_succeeds(ada, large, client):
     create(client, upload(client, FLAWED))
     token = Job.objects.get().options["token"]
     assert Path(kept_upload(token=token, by=ada).path).is_file()
+
+
+def csv_of(**columns):
+    rows = [",".join(columns), *(",".join(cells) for cells in zip(*columns.values(), strict=True))]
+    return "\n".join(rows).encode()
+
+
+SENTENCES = [f"A sentence of six words {n}" for n in range(4)]
+
+
+@pytest.mark.parametrize(("others", "codes"), [({}, {"one_system"}), ({"gpt5": SENTENCES}, set())])
+def test_one_system_is_said_at_the_button_with_the_columns_that_look_like_texts(
+    client, ada, others, codes
+):
+    remarks = [f"Seen by somebody on day {n}" for n in range(4)]
+    table = csv_of(prompt=SENTENCES, gpt4=SENTENCES[::-1], **others, remarks=remarks)
+    page = client.get(upload(client, table))
+    assert codes_on(page) == codes
+    assert page.context["other_texts"] == ["remarks"]
+    assert page.content.decode().count('class="primary"') == (0 if codes else 1)
+
+
+def test_the_button_says_how_many_rows_it_leaves_out(client, ada):
+    address = upload(client, csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=[*SENTENCES[:3], ""]))
+    page = client.get(address)
+    assert page.context["n_bad_rows"] == 1
+    assert 'name="do" value="leave_out"' in page.content.decode()
+    refused = client.post(address, form_of(page, do="create"))
+    assert re.search(r'aria-labelledby="problems-heading" [^>]*autofocus', refused.content.decode())
+    client.post(address, form_of(page, do="leave_out"))
+    assert Study.objects.get().dataset.instances.count() == 3
+
+
+@pytest.mark.parametrize("begin", ["columns", "ratings"])
+def test_an_emptied_title_is_refused_at_its_field(client, ada, begin):
+    table = csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=SENTENCES[::-1], winner=["gpt4"] * 4)
+    address = upload(client, table, name="our_stories (1).csv")
+    token = address.partition("/new/")[2].split("/")[0]
+    address = reverse(f"annotation:import-{begin}", args=[token])
+    page = client.get(address)
+    assert page.context["title"] == "Our stories"
+    sent = {"do": "create", "title": " "}
+    page = client.post(address, form_of(page, **sent) if begin == "columns" else sent)
+    assert page.status_code == 400
+    assert re.search(r'name="title" value=" "[^>]*autofocus', page.content.decode())
+    assert not Study.objects.exists()
+
+
+def test_a_draft_without_texts_gets_those_of_a_file(client, ada):
+    client.post(reverse("admin:studies_study_add"), {"title": "Pilot", "unit_kind": "comparison"})
+    study = Study.objects.get()
+    start = f"{reverse(UPLOAD)}?study={study.pk}"
+    assert start in client.get(reverse("studies:data", args=[study.pk])).content.decode()
+    table = csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=SENTENCES[::-1])
+    addresses = [
+        client.post(start, {"file": SimpleUploadedFile("t.csv", content)})["Location"]
+        for content in (table, table + b"\nOne more,a text,a text")
+    ]
+    for address, codes in zip(addresses, (set(), {"has_texts"}), strict=True):
+        answer = client.post(address, form_of(client.get(address), do="create"), follow=True)
+        assert codes_on(answer) & {"has_texts"} == codes
+    study = Study.objects.get()
+    assert (study.title, study.systems.count(), study.dataset.instances.count()) == ("Pilot", 2, 4)
+    client.force_login(User.objects.create_user("eve", is_staff=True))
+    assert client.get(start).status_code == 404

@@ -84,7 +84,7 @@ def test_a_matrix_becomes_a_closed_study(client, ada):
     answer = create(client, address)
     study = Study.objects.get()
     assert answer["Location"] == reverse("metrics:results", args=[study.pk])
-    assert (study.status, study.title) == ("closed", "my matrix")
+    assert (study.status, study.title) == ("closed", "My matrix")
     assert Rating.objects.filter(assignment__hit__study=study).count() == 11
     assert levels_on(client.get(answer["Location"]))[0] == "success"
 

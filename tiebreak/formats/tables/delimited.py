@@ -24,6 +24,7 @@ NEARLY_ALL = 0.9
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 200_000, 200
 # Larger than a cell may be, so a cell that is too long is named with its row and column.
 MAX_LINE = 64 * 1024 * 1024
+TITLE = "The line above the header, a title, was left out."
 NO_HEADER = "The first row has data and no names, so the columns are called by their numbers."
 TWO_HEADERS = "If the table has two header rows, delete one of them."
 
@@ -116,7 +117,7 @@ def read_delimited(
             rows = problems.numbered(csv.reader(lines, **dialect.options))
             for number, cells in ((k + skipped, cells) for k, cells in rows):
                 if dialect.has_title and number == skipped + 1:
-                    problems.notes.append("The line above the header, a title, was left out.")
+                    problems.notes.append(TITLE)
                 elif not header and not dialect.has_header:
                     problems.notes.append(NO_HEADER)
                     header = [f"column {k}" for k in range(1, len(cells) + 1)]

@@ -73,7 +73,7 @@ class Guess:
             for role, name in roles.items()
             if role.startswith(TEXT_OF) and role not in self.chosen
         ]
-        unnamed = [c for c in guessed if not self._is_named_text(c)]
+        unnamed = [c for c in guessed if not self._is_named_text(c) and not _is_answer(c, guessed)]
         source = self.profile[roles["source"]] if "source" in roles else None
         if layout != WIDE or not guessed:
             return ()
@@ -352,11 +352,11 @@ class Guess:
 
 
 def _wide_source(texts: list[Column]) -> Column | None:
-    named = [c for c in texts if is_plain_source(c)]
+    answers = [c for c in texts if _is_answer(c, texts)]
+    others = [c for c in texts if c not in answers]
+    named = [c for c in others if is_plain_source(c)]
     if named:
         return max(named, key=source_rank)
-    answers = [c for c in texts if says_answer(c.name)]
-    others = [c for c in texts if not says_answer(c.name)]
     if len(answers) >= 2:
         return max(others, key=lambda c: c.length, default=None)
     if len(texts) < 3:
@@ -379,14 +379,35 @@ def _stands_out(column: Column, others: list[Column]) -> bool:
 
 def _wide_systems(texts: list[Column]) -> list[Column]:
     """Return the columns of systems: those named so, and others whose texts are as long."""
-    answers = [c for c in texts if says_answer(c.name)]
-    plain = [c for c in texts if not is_plain_source(c) and not says(c.name, "fact")]
+    answers = [c for c in texts if _is_answer(c, texts)]
+    answers = answers or [c for c in texts if any(_are_alike(c, other) for other in texts)]
+    plain = [c for c in texts if c in answers or not is_plain_source(c)]
+    plain = [c for c in plain if not says(c.name, "fact")]
     if len(answers) < 2:
         return plain or answers
     if set.intersection(*(set(words_of(c.name)) for c in answers)) - {"1", "2"}:
         return answers
     mean = sum(c.length for c in answers) / len(answers)
     return [c for c in plain if c in answers or mean / 3 <= c.length <= mean * 3]
+
+
+def _is_answer(column: Column, texts: list[Column]) -> bool:
+    """Whether the name means what a system wrote, or is like one with a model: `story new`, `story ours`."""
+    models = [c for c in texts if names_model(c.name)]
+    return says_answer(column.name) or any(_are_alike(column, model) for model in models)
+
+
+def _are_alike(one: Column, other: Column) -> bool:
+    """Whether two names begin with the same word and go on, and the texts are of like length."""
+    if one is other or is_field_name(one.name) or is_field_name(other.name):
+        return False
+    words = [words_of(c.name) for c in (one, other)]
+    lengths = sorted((one.length, other.length))
+    return (
+        min(map(len, words)) > 1
+        and words[0][0] == words[1][0]
+        and lengths[1] <= MAX_LENGTH_RATIO * lengths[0]
+    )
 
 
 def _system_names(columns: list[Column]) -> dict[str, Column]:

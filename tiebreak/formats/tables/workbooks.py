@@ -1,4 +1,4 @@
-"""Rows of XLSX workbooks: of one sheet, by default the first that is not empty."""
+"""Rows of XLSX workbooks: of one sheet, by default the first with a row below its header."""
 
 import zipfile
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tiebreak.formats.errors import FormatError
 from tiebreak.formats.gate import SheetScan
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import Row, unescape_from_sheet
-from tiebreak.formats.tables.delimited import checked_header
+from tiebreak.formats.tables.delimited import TITLE, checked_header
 from tiebreak.formats.tables.problems import TableProblems
 
 # The texts of a workbook have to fit into memory, unlike a CSV file's.
@@ -39,7 +39,7 @@ def is_workbook(path: Path) -> bool:
 def read_workbook(
     path: Path, problems: TableProblems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of ``problems.sheet``, or else of the first sheet that is not empty.
+    """Yield the rows of ``problems.sheet``, or else of the first sheet with a row below its header.
 
     Formulas have the values that are stored with them.
     """
@@ -120,8 +120,10 @@ class _Sheet:
         return name
 
     def _first(self) -> str | None:
-        sheets = (s for s in self.values.worksheets if s.sheet_state == "visible")
-        return next((sheet.title for sheet in sheets if _has_rows(sheet)), None)
+        visible = [s for s in self.values.worksheets if s.sheet_state == "visible"]
+        # A sheet with a line of remarks before the table is no table.
+        sheets = (s.title for n in (2, 1) for s in visible if _has_rows(s, n))
+        return next(sheets, None)
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         if self.name is None:
@@ -132,13 +134,17 @@ class _Sheet:
             book[self.name].reset_dimensions()  # as many cells as a row has, not as the file says
         self._name_merged(sheet)
         header: list[str] = []
-        empty = 0
+        empty = below = 0
         for number, (cells, formulas) in self.problems.numbered(self._pairs(sheet)):
             present = [cell for cell in cells if cell not in (None, "")]
             # Workbooks have empty rows below the last, which nobody has written.
             self.problems.left_out["empty_rows"] += empty if present else 0
             empty = 0 if present else empty + 1
-            if not header and present:
+            below += bool(header and present)
+            is_title = len(header) == 1 == below and len({*map(str, present)}) == len(present) > 2
+            if is_title:
+                self.problems.notes.append(TITLE)
+            if present and (not header or is_title):
                 if len(cells) > MAX_WIDTH:
                     sentence = f"The sheet has {len(cells):,} columns."
                     raise InvalidInput("too_many_columns", sentence)
@@ -199,11 +205,10 @@ def _others_note(name: str, others: list[str]) -> str:
     return f"The sheet “{name}” was read. Sheets that were not read: {len(others)} ({names})."
 
 
-def _has_rows(sheet: Any) -> bool:
+def _has_rows(sheet: Any, n: int) -> bool:
     rows = getattr(sheet, "iter_rows", None)
-    return rows is not None and any(
-        any(c is not None for c in row) for row in rows(max_row=50, values_only=True)
-    )
+    filled = rows(max_row=50, values_only=True) if rows else ()
+    return sum(any(c is not None for c in row) for row in filled) >= n
 
 
 def _plain(value: Any) -> Any:

@@ -535,3 +535,26 @@ case(
     },
     (N, 2 * N),
 )
+for first, second in (("story ours-13B", "story base"), ("story base", "story new")):
+    case(
+        f"{second}.txt",
+        [
+            {
+                "#": i,
+                "writing prompt": words(9),
+                first: words(30),
+                second: words(24),
+                "genre": RNG.choice(["crime", "romance"]),
+                "words": 30,
+            }
+            for i in range(N)
+        ],
+        "wide",
+        {
+            "source": "writing prompt",
+            f"text:{first}": first,
+            f"text:{second}": second,
+            "category": "genre",
+        },
+        (N, 2 * N),
+    )

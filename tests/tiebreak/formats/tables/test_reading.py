@@ -206,3 +206,16 @@ def test_a_workbook_without_problems_is_read_once(bad, passes, tmp_path, monkeyp
     said = [(p.sheet, p.sheets, p.all_notes(), [str(item) for item in p.items]) for p in problems]
     assert said[0] == said[1] == said[2]
     assert "1 empty row was left out." in said[0][2]
+
+
+def test_remarks_before_a_workbooks_table_are_no_table(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["Exported in October"])
+    sheet = book.create_sheet("texts")
+    for row in (["Round 3"], [], list(ROWS[0]), *(list(row.values()) for row in ROWS)):
+        sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    with open_table(tmp_path / "book.xlsx") as table:
+        problems = TableProblems()
+        rows = [row for _, row in table.rows(problems)]
+    assert (problems.sheet, rows, problems.total) == ("texts", ROWS, 0)
