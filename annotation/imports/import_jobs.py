@@ -180,9 +180,7 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         if summary.systems
         else f"Imported {summary.instances:,} prompts. Texts of systems are missing so far."
     )
-    left_out = (
-        (f"Problems that were left out: {summary.n_problems:,}.",) if summary.problems else ()
-    )
+    left_out = (f"Left out: {summary.losses}.",) if summary.problems else ()
     steps_left = protocol.steps_left if protocol else ()
     remarks = (*summary.notes, *left_out, *steps_left)
     return ImportedUpload(imported.study, sentence, remarks, imported)
@@ -298,6 +296,7 @@ def _as_result(refusal: DomainError) -> dict[str, Any]:
         "problems": [vars(problem) for problem in problems_of(refusal)],
         "kinds": [vars(problem) for problem in kinds_of(refusal)],
         "can_leave_out": is_usable,
+        "losses": refusal.summary.losses if isinstance(refusal, BadTable) else "",
     }
 
 

@@ -180,8 +180,8 @@ def import_now_or_later(request: HttpRequest, wanted: ImportRequest) -> HttpResp
     if isinstance(imported, Job):
         return redirect("annotation:import", imported.public_id)
     messages.success(request, imported.sentence)
-    for remark in imported.remarks:
-        messages.warning(request, remark)
+    if imported.remarks:
+        messages.warning(request, " ".join(imported.remarks))
     is_over = imported.study.status == Study.Status.CLOSED
     return redirect("metrics:results" if is_over else "studies:data", imported.study.pk)
 

@@ -138,7 +138,7 @@ class TableUpload(Upload):
     sheet = serializers.CharField(
         default="",
         allow_blank=True,
-        help_text="The sheet of a workbook; without it, the first that is not empty.",
+        help_text="The sheet of a workbook; without it, the first that has a table.",
     )
     leave_out_bad_rows = serializers.BooleanField(default=False)
     dry_run = serializers.BooleanField(default=False)

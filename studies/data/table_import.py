@@ -52,7 +52,7 @@ class Choice:
     """How a researcher wants a table to be read. Missing roles are guessed.
 
     `is_complete` says that `columns` has all roles, so nothing is guessed. No guess uses a column of
-    `leave_out`. `sheet` is that of a workbook; "" is the first that is not empty.
+    `leave_out`. `sheet` is that of a workbook; "" is the first that has a table.
     """
 
     layout: str | None = None

@@ -45,7 +45,6 @@ _OTHER: dict[str, frozenset[str]] = {
         " clarity quality overall engagement naturalness meaning simplicity creativity interestingness"
         " toxicity politeness usefulness understandability completeness conciseness safety truthfulness style"
         " specificity plausibility",
-        "total": "total sum mean average avg gesamt summe mittelwert moyenne 合计 平均",
     }.items()
 }
 # Words that say that a column numbers or names something, and not what.
@@ -161,8 +160,3 @@ def is_machine(name: str) -> bool:
     """Whether a rater's name is a language model's, and not a worker's number after the name of a batch."""
     is_worker = re.search(r"/\d+$", name) is not None
     return not is_worker and names_model(name) and _MACHINE.search(name) is not None
-
-
-def is_total(value: object) -> bool:
-    """Whether the cell in place of an item's name begins a row of totals."""
-    return isinstance(value, str) and value.strip().casefold() in _OTHER["total"]

@@ -56,7 +56,7 @@ class Command(BaseCommand):
             "--sheet",
             default="",
             metavar="NAME",
-            help="the sheet of a workbook (default: the first that is not empty)",
+            help="the sheet of a workbook (default: the first that has a table)",
         )
         parser.add_argument("--dry-run", action="store_true", help="read the table, store nothing")
         parser.add_argument(

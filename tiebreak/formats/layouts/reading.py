@@ -21,7 +21,7 @@ from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, L
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
-from tiebreak.formats.rating_names import is_machine, is_total
+from tiebreak.formats.rating_names import is_machine
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -35,6 +35,7 @@ from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.choosing import parse_columns
+from tiebreak.formats.tables.names import is_total
 from tiebreak.formats.tables.profiles import Profile, is_empty, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.nonresponse import is_missing
@@ -327,7 +328,7 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
         "",
         layout.columns,
         tally.missing,
-        (*table.notes, *problems.notes, *_notes(layout, tally, unused), *label_notes),
+        (*table.notes, *problems.all_notes(), *_notes(layout, tally, unused), *label_notes),
     )
 
 

@@ -3,7 +3,8 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -21,10 +22,11 @@ BACKSLASHED: dict[str, Any] = {"strict": True, "doublequote": False, "escapechar
 # Tabs hardly occur in texts, so many programs do not quote cells between them.
 UNQUOTED: dict[str, Any] = {"quoting": csv.QUOTE_NONE}
 NEARLY_ALL = 0.9
+# A header further down is none: there would be more notes than anyone writes above a table.
+MAX_ABOVE = 20
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 200_000, 200
 # Larger than a cell may be, so a cell that is too long is named with its row and column.
 MAX_LINE = 64 * 1024 * 1024
-TITLE = "The line above the header, a title, was left out."
 NO_HEADER = "The first row has data and no names, so the columns are called by their numbers."
 TWO_HEADERS = "If the table has two header rows, delete one of them."
 
@@ -36,8 +38,8 @@ class Dialect:
     separator: str
     quoting: dict[str, Any]
     skips_line: bool = False
-    has_title: bool = False
-    """Whether the first row has a title of the table, and the second the header."""
+    above: int = 0
+    """Number of rows above the header, such as a title, notes and empty rows."""
     has_header: bool = True
 
     @property
@@ -51,21 +53,31 @@ def dialect_of(path: Path) -> Dialect:
     with _text(path) as file:
         _skip_comments(file)
         sample = file.read(SAMPLE_CHARACTERS)
-    first = sample.partition("\n")[0].strip()
-    if first.lower().startswith("sep=") and first[4:] in SEPARATORS:  # as Excel writes it
-        return Dialect(first[4:], STANDARD, skips_line=True)
     lines = sample.splitlines(keepends=True)
     if len(sample) == SAMPLE_CHARACTERS and len(lines) > 1:
         lines.pop()
+    first = sample.partition("\n")[0].strip()
+    if first.lower().startswith("sep=") and first[4:] in SEPARATORS:  # as Excel writes it
+        said = Dialect(first[4:], STANDARD, skips_line=True)
+        return replace(said, above=_above(lines[1:], said))
     candidates = [Dialect(separator, STANDARD) for separator in SEPARATORS]
     candidates.append(Dialect("\t", UNQUOTED))
     candidates += [Dialect(separator, BACKSLASHED) for separator in SEPARATORS]
     best = max(candidates, key=lambda dialect: _evenness(lines, dialect))
-    evenness = _evenness(lines, best)
-    if evenness <= (0, 0):
+    if _evenness(lines, best) <= (0, 0):
         return candidates[0]
-    has_title = _has_title(lines, best, evenness)
-    return replace(best, has_title=has_title, has_header=not _begins_with_data(lines, best))
+    above = _above(lines, best)
+    return replace(best, above=above, has_header=not _begins_with_data(lines, best))
+
+
+def _above(lines: list[str], dialect: Dialect) -> int:
+    """Return the number of rows above the header, below which nearly all rows must have as many cells."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(islice(csv.reader(lines, **dialect.options), SAMPLE_ROWS))
+    above = rows_above_header(rows)
+    are_even = [len(row) == len(rows[above]) for row in rows[above:] if row]
+    return above if sum(are_even) >= NEARLY_ALL * len(are_even) else 0
 
 
 def _evenness(lines: list[str], dialect: Dialect) -> tuple[float, int]:
@@ -80,13 +92,38 @@ def _evenness(lines: list[str], dialect: Dialect) -> tuple[float, int]:
     return (round(n / widths.total(), 1), width) if width > 1 else (0, 0)
 
 
-def _has_title(lines: list[str], dialect: Dialect, evenness: tuple[float, int]) -> bool:
-    """Whether the first row has one cell, and the second several names, as nearly all rows have cells."""
-    share, width = evenness
-    first, second = [*islice(csv.reader(lines, **dialect.options), 2), [], []][:2]
-    are_names = all(second) and len({*second}) == len(second) == width > 2
-    is_number = any(re.search(r"\d", cell) and not re.search(r"[^\W\d_]", cell) for cell in second)
-    return sum(map(bool, first)) == 1 and share >= NEARLY_ALL and are_names and not is_number
+def rows_above_header(rows: Sequence[Sequence[object]]) -> int:
+    """Return how many of the first rows of any table are a title, notes, and empty rows around them."""
+    plain = [_trimmed(cells) for cells in rows]
+    for k, names in enumerate(plain[:MAX_ABOVE]):
+        above = plain[:k]
+        are_notes = all(sum(map(bool, row)) < 2 or len(row) <= len(names) / 2 for row in above)
+        is_below = any(above) and are_notes
+        if is_below and _may_be_header(names, plain[k + 1 :], is_apart=not above[-1]):
+            return k
+    return 0
+
+
+def _trimmed(cells: Sequence[object]) -> list[str]:
+    """Return the cells as texts, without the empty ones at the end."""
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    while texts and not texts[-1]:
+        texts.pop()
+    return texts
+
+
+def _may_be_header(names: list[str], below: list[list[str]], *, is_apart: bool) -> bool:
+    """Whether a row has several different names, and nearly all rows below have cells for them alone.
+
+    Two names have to be set apart from what is above: a text without quotes may have one comma as well.
+    """
+    width, filled = len(names), [row for row in below if row]
+    if width < 3 - is_apart or not all(names) or len({*names}) < width or not filled:
+        return False
+    if any(re.search(r"\d", name) and not re.search(r"[^\W\d_]", name) for name in names):
+        return False
+    are_cells = sum(len(row) > width / 2 for row in filled) > len(filled) / 2
+    return are_cells and sum(len(row) <= width for row in filled) >= NEARLY_ALL * len(filled)
 
 
 def _begins_with_data(lines: list[str], dialect: Dialect) -> bool:
@@ -116,8 +153,8 @@ def read_delimited(
             header: list[str] = []
             rows = problems.numbered(csv.reader(lines, **dialect.options))
             for number, cells in ((k + skipped, cells) for k, cells in rows):
-                if dialect.has_title and number == skipped + 1:
-                    problems.notes.append(TITLE)
+                if number <= skipped + dialect.above:
+                    problems.left_out["above_header"] += 1
                 elif not header and not dialect.has_header:
                     problems.notes.append(NO_HEADER)
                     header = [f"column {k}" for k in range(1, len(cells) + 1)]

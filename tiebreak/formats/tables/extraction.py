@@ -25,7 +25,7 @@ from tiebreak.formats.tables.profiles import is_missing
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
-EMPTY = "The text is empty. Fill it in, or leave the row out."
+EMPTY = "The text of “{}” is missing. Fill it in, or leave the row out."
 MISSING_TEXT = "The text is a mark of a missing value. Fill in the text, or empty the cell."
 NO_SOURCE = "The row has no source, so there is nothing to generate texts from. Fill it in."
 Turns = list[dict[str, Any]]
@@ -93,7 +93,7 @@ class Extraction:
         texts = [(c.system, self._samples_of(c, shared), c.sample) for c in cells]
         known = self.instances.get(instance.id)
         if self._repeats_a_row(instance, texts):
-            self.problems.left_out["repeated_rows"] += 1
+            self.problems.leave_out("repeated_rows", number)
             return None
         self._check_same(instance, known)
         generations = tuple(self._generations(instance.id, texts))
@@ -114,8 +114,9 @@ class Extraction:
             self._texts.setdefault(key, set()).add(hash(generation.text))
 
     def _repeats_a_row(self, instance: InstanceRow, texts: list[Any]) -> bool:
-        """Whether an earlier row has the same instance with the same texts, as in tables of ratings."""
-        if not self.plan.repeats_rows:
+        """Whether an earlier row has the same instance with the same texts, which are no further samples."""
+        is_named = "instance" in self.plan.columns and not self.plan.repeats
+        if not self.plan.repeats_rows and not is_named:
             return False
         row = hash((instance.id, _content(instance), str(texts)))
         is_known = row in self._rows
@@ -258,7 +259,7 @@ class Extraction:
             value = text_after(shared, value)
         texts = value if is_list_of_texts(value) else [_text(value, column)]
         if not all(text.strip() for text in texts):
-            raise BadCell("empty_text", EMPTY, column)
+            raise BadCell("empty_text", EMPTY.format(cell.system), column)
         if column in self.plan.prose and any(map(is_missing, texts)):
             raise BadCell("missing_text", MISSING_TEXT, column)
         return list(texts)

@@ -1,5 +1,6 @@
 """Guessing the layout of a table and the roles of its columns."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
@@ -411,15 +412,34 @@ def _are_alike(one: Column, other: Column) -> bool:
 
 
 def _system_names(columns: list[Column]) -> dict[str, Column]:
-    """Name systems after their columns, without what nested columns have in common."""
+    """Name systems after their columns, without what nested columns or their first words have in common."""
     parts = [c.name.split(".") for c in columns]
     if len(columns) < 2 or any(len(part) < 2 for part in parts):
-        return {c.name.rpartition(".")[2] if len(columns) == 1 else c.name: c for c in columns}
+        last = len(columns) == 1
+        return _without_first_word(
+            {c.name.rpartition(".")[2] if last else c.name: c for c in columns}
+        )
     start, end = _common(parts), _common([part[::-1] for part in parts])
     names = [".".join(part[start : len(part) - end]) for part in parts]
     if len(set(names)) < len(names) or not all(names):
         return {c.name: c for c in columns}
     return dict(zip(names, columns, strict=True))
+
+
+def _without_first_word(names: dict[str, Column]) -> dict[str, Column]:
+    """Return "gpt-4o" for "Answer gpt-4o", but keep "Answer A" and "Llama 3 8B", whose rests say too little."""
+    parts = {name: name.partition(" ") for name in names}
+    first = {word for word, _, _ in parts.values()}
+    rests = {name: rest.strip(" :-–—") for name, (_, _, rest) in parts.items()}
+    if (
+        len(names) < 2
+        or len(first) > 1
+        or names_model(*first)
+        or len({*rests.values()}) < len(names)
+    ):
+        return names
+    are_names = all(re.search(r"[^\W\d_]{3}", rest) for rest in rests.values())
+    return {rests[name]: c for name, c in names.items()} if are_names else names
 
 
 def _common(parts: list[list[str]]) -> int:

@@ -96,6 +96,16 @@ def says(name: str, role: str) -> bool:
     return not WORDS[role].isdisjoint(words_of(name))
 
 
+_TOTALS = re.compile(
+    r"\W*(total|sum|mean|average|avg|gesamt|summe|mittelwert|moyenne|合计|平均)\W*", re.IGNORECASE
+)
+
+
+def is_total(value: object) -> bool:
+    """Whether the cell in place of an item's name begins a row of totals."""
+    return isinstance(value, str) and _TOTALS.fullmatch(value) is not None
+
+
 def says_answer(name: str) -> bool:
     """Whether the name means what a system wrote."""
     return not _ANSWERS.isdisjoint(words_of(name)) or names_model(name)

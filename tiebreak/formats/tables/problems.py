@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.errors import (
+    FIRST_LINES,
     FormatError,
     Problem,
     ProblemKind,
@@ -19,16 +20,27 @@ T = TypeVar("T")
 MAX_LISTED = 1000
 # Rows that are left out although nothing is wrong with them, by reason: one of them, and several.
 LEFT_OUT = {
+    "above_header": (
+        "1 row above the header was left out.",
+        "{:,} rows above the header were left out.",
+    ),
     "empty_rows": ("1 empty row was left out.", "{:,} empty rows were left out."),
     "header_rows": (
         "1 further header row of Qualtrics was left out.",
         "{:,} further header rows of Qualtrics were left out.",
     ),
     "repeated_rows": (
-        "1 row repeats the texts of an earlier row, which counts once.",
-        "{:,} rows repeat the texts of earlier rows, which count once.",
+        "1 row repeats the texts of an earlier row, which counts once{}.",
+        "{:,} rows repeat the texts of earlier rows, which count once{}.",
     ),
+    "total_rows": ("1 row of totals was left out{}.", "{:,} rows of totals were left out{}."),
 }
+
+
+def named_rows(rows: list[int], n: int) -> str:
+    """Return which rows these are, of which there may be more, such as " (rows 3, 7, …)"."""
+    more = ", …" if n > len(rows) else ""
+    return f" (row{'s' if n > 1 else ''} {', '.join(map(str, rows))}{more})" if rows else ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,8 @@ class TableProblems:
     notes: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     """Number of rows that were left out without being wrong, by reason."""
+    left_out_rows: dict[str, list[int]] = field(default_factory=dict)
+    """The first of these rows, for reasons that name them."""
     sheet: str = ""
     """The sheet of a workbook: which is wanted, and then which was read."""
     sheets: list[str] = field(default_factory=list)
@@ -96,8 +110,18 @@ class TableProblems:
 
     def all_notes(self) -> list[str]:
         """Return the notes, and how many rows were left out for which reason."""
-        counted = ((LEFT_OUT[reason], n) for reason, n in self.left_out.items() if n)
-        return [*self.notes, *(sentences[n > 1].format(n) for sentences, n in counted)]
+        counted = [(reason, n) for reason, n in self.left_out.items() if n]
+        return [*self.notes, *(self._sentence(reason, n) for reason, n in counted)]
+
+    def _sentence(self, reason: str, n: int) -> str:
+        rows = named_rows(self.left_out_rows.get(reason, []), n)
+        return LEFT_OUT[reason][n > 1].format(*([rows] if n == 1 else [n, rows]))
+
+    def leave_out(self, reason: str, row: int) -> None:
+        """Count a row that is left out without being wrong."""
+        self.left_out[reason] += 1
+        rows = self.left_out_rows.setdefault(reason, [])
+        rows += [row] if len(rows) < FIRST_LINES else []
 
     def add(self, row: int | None, column: str | None, code: str, reason: str) -> None:
         """Add a problem of a row, which can be left out."""

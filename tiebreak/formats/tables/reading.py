@@ -24,7 +24,7 @@ from tiebreak.formats.tables.encodings import encoding_of, write_as_utf8
 from tiebreak.formats.tables.json_rows import json_layout, read_lines, read_list, read_object
 from tiebreak.formats.tables.nesting import flattened
 from tiebreak.formats.tables.problems import BadCell, TableProblems
-from tiebreak.formats.tables.workbooks import is_workbook, read_workbook
+from tiebreak.formats.tables.workbooks import SKIPPED_IN_SHEETS, is_workbook, read_workbook
 
 Rows = Iterator[tuple[int, Row]]
 Reader = Callable[[Path, TableProblems], Rows]
@@ -63,7 +63,7 @@ class Table:
     notes: tuple[str, ...] = field(default=())
     """Sentences on how the table is read, such as its encoding."""
     sheet: str = ""
-    """The sheet of a workbook that is wanted; "" is the first that is not empty."""
+    """The sheet of a workbook that is wanted; "" is the first that has a table."""
 
     def rows(self, problems: TableProblems) -> Rows:
         """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""
@@ -131,7 +131,7 @@ def open_table(path: Path, *, limits: Limits = LIMITS, sheet: str = "") -> Itera
     r"""Yield a table for the block, from a file, or from a folder with such files or a .zip of it.
 
     Files are CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, each also with gzip. Of a workbook,
-    the first sheet that is not empty is read, unless ``sheet`` names another. Raises `FormatError` if the file has none of these formats, or exceeds a limit.
+    the first sheet that has a table is read, unless ``sheet`` names another. Raises `FormatError` if the file has none of these formats, or exceeds a limit.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class _Workbook:
                     yield number, dict(zip(self.names, cells, strict=True))
             return
         wanted, notes, names = problems.sheet, len(problems.notes), self.names
-        empty = problems.left_out["empty_rows"]
+        before = problems.left_out.copy()
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
             for number, row in read_workbook(path, problems, self.limits):
                 if file.tell() < MAX_KEPT:
@@ -204,7 +204,8 @@ class _Workbook:
                 yield number, row
             is_whole = file.tell() < MAX_KEPT
         if is_whole and not problems.total:
-            left_out = Counter(empty_rows=problems.left_out["empty_rows"] - empty)
+            # Who takes the rows counts reasons of their own.
+            left_out = Counter({r: problems.left_out[r] - before[r] for r in SKIPPED_IN_SHEETS})
             said = TableProblems(notes=problems.notes[notes:], left_out=left_out)
             said.sheet, said.sheets = problems.sheet, problems.sheets
             self.kept, self.said, self.names = {wanted: Path(file.name)}, said, names

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Self
 
-from tiebreak.formats.errors import FormatError, ProblemKind
+from tiebreak.formats.errors import FIRST_LINES, FormatError, ProblemKind
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.extraction import Extracted, Extraction
-from tiebreak.formats.tables.names import says, says_answer
+from tiebreak.formats.tables.names import is_total, says, says_answer
 from tiebreak.formats.tables.plan import LONG, PAIR_ROLES, PROMPTS, Plan
-from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems
-from tiebreak.formats.tables.profiles import Column, Profile, is_number, profile_of
+from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems, named_rows
+from tiebreak.formats.tables.profiles import Column, Profile, is_empty, is_number, profile_of
 from tiebreak.formats.tables.reading import Table
 from tiebreak.formats.tables.roles import plan_for
 
@@ -80,6 +80,17 @@ class TableSummary:
             return f"{verb} {prompts} without texts of systems."
         systems, texts = _counted(len(self.systems), "system"), _counted(self.generations, "text")
         return f"{counted} × {systems}: {texts}, from {_counted(self.rows, 'row')}."
+
+    @property
+    def losses(self) -> str:
+        """Which rows are lost if those with problems are left out."""
+        rows = [*dict.fromkeys(p.row for p in self.problems if p.row)]
+        if len(rows) == 1:
+            reason = next(p.reason for p in self.problems if p.row).partition(". ")[0].rstrip(".")
+            return f"1 row (row {rows[0]}: {reason[0].lower()}{reason[1:]})"
+        least = "at least " if self.n_problems > len(self.problems) else ""
+        which = named_rows(rows[:FIRST_LINES], len(rows))
+        return f"{least}{len(rows):,} rows{which}" if rows else "what has problems"
 
     @classmethod
     def of_refusal(cls, error: FormatError) -> Self:
@@ -160,7 +171,7 @@ class TableReading:
 
     def _profile(self, problems: TableProblems) -> Profile:
         try:
-            return profile_of(islice(self.table.rows(problems), self.max_rows))
+            return profile_of(islice(_without_totals(self.table, problems), self.max_rows))
         except BadCell as error:
             problems.stop(None, error.code, error.message)
             return Profile()
@@ -170,7 +181,8 @@ class TableReading:
         if self.problems.is_fatal:
             return
         _check_empty_systems(self.plan, self.profile, self.problems)
-        yield from self.extraction.run(islice(self.table.rows(self.problems), self.max_rows))
+        rows = _without_totals(self.table, self.problems)
+        yield from self.extraction.run(islice(rows, self.max_rows))
         if not self._n_read and not self.problems.total:
             self.problems.stop(None, "nothing_to_read", NOTHING_TO_READ)
 
@@ -210,7 +222,17 @@ class TableReading:
 def extracted_rows(table: Table, plan: Plan) -> Iterator[Extracted]:
     """Yield what each usable row contributes."""
     problems = TableProblems()
-    yield from Extraction(plan, problems).run(table.rows(problems))
+    yield from Extraction(plan, problems).run(_without_totals(table, problems))
+
+
+def _without_totals(table: Table, problems: TableProblems) -> Iterator[tuple[int, Row]]:
+    """Yield the rows, without those that begin like totals and have only numbers beside."""
+    for number, row in table.rows(problems):
+        first, *others = [cell for cell in row.values() if not is_empty(cell)] or [None]
+        if len(row) > 1 and is_total(first) and all(is_number(str(cell)) for cell in others):
+            problems.leave_out("total_rows", number)
+        else:
+            yield number, row
 
 
 def _check_plan(plan: Plan, profile: Profile, problems: TableProblems, chosen: set[str]) -> None:

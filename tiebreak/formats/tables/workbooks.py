@@ -1,10 +1,10 @@
-"""Rows of XLSX workbooks: of one sheet, by default the first with a row below its header."""
+"""Rows of XLSX workbooks: of one sheet, by default the first that has a table."""
 
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, nullcontext, suppress
 from datetime import date, datetime, time
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.parsers.expat import ExpatError
@@ -16,7 +16,7 @@ from tiebreak.formats.errors import FormatError
 from tiebreak.formats.gate import SheetScan
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import Row, unescape_from_sheet
-from tiebreak.formats.tables.delimited import TITLE, checked_header
+from tiebreak.formats.tables.delimited import SAMPLE_ROWS, checked_header, rows_above_header
 from tiebreak.formats.tables.problems import TableProblems
 
 # The texts of a workbook have to fit into memory, unlike a CSV file's.
@@ -24,6 +24,7 @@ MAX_UNPACKED = 200_000_000
 MAX_WIDTH = 16_384
 MAX_NAMED = 300
 XML = {".xml", ".rels"}
+SKIPPED_IN_SHEETS = ("above_header", "empty_rows")
 ERRORS = {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"}
 
 
@@ -39,7 +40,7 @@ def is_workbook(path: Path) -> bool:
 def read_workbook(
     path: Path, problems: TableProblems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of ``problems.sheet``, or else of the first sheet with a row below its header.
+    """Yield the rows of ``problems.sheet``, or else of the first sheet that has a table.
 
     Formulas have the values that are stored with them.
     """
@@ -120,10 +121,11 @@ class _Sheet:
         return name
 
     def _first(self) -> str | None:
-        visible = [s for s in self.values.worksheets if s.sheet_state == "visible"]
-        # A sheet with a line of remarks before the table is no table.
-        sheets = (s.title for n in (2, 1) for s in visible if _has_rows(s, n))
-        return next(sheets, None)
+        sheets = (s for s in self.values.worksheets if s.sheet_state == "visible")
+        filled = [(sheet.title, widths) for sheet in sheets if (widths := _widths(sheet))]
+        # A sheet of notes has one cell in each row, and may have several rows.
+        tables = [title for title, widths in filled if sum(n > 1 for n in widths) > 1]
+        return next(iter(tables or [title for title, _ in filled]), None)
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         if self.name is None:
@@ -132,19 +134,19 @@ class _Sheet:
         sheet = self.values[self.name]
         for book in (self.values, self.formulas):
             book[self.name].reset_dimensions()  # as many cells as a row has, not as the file says
-        self._name_merged(sheet)
+        first = sheet.iter_rows(max_row=SAMPLE_ROWS, values_only=True)
+        above = rows_above_header([*first])
+        self.problems.left_out["above_header"] += above
+        self._name_merged(sheet, above)
         header: list[str] = []
-        empty = below = 0
-        for number, (cells, formulas) in self.problems.numbered(self._pairs(sheet)):
+        empty = 0
+        numbered = self.problems.numbered(self._pairs(sheet))
+        for number, (cells, formulas) in islice(numbered, above, None):
             present = [cell for cell in cells if cell not in (None, "")]
             # Workbooks have empty rows below the last, which nobody has written.
             self.problems.left_out["empty_rows"] += empty if present else 0
             empty = 0 if present else empty + 1
-            below += bool(header and present)
-            is_title = len(header) == 1 == below and len({*map(str, present)}) == len(present) > 2
-            if is_title:
-                self.problems.notes.append(TITLE)
-            if present and (not header or is_title):
+            if not header and present:
                 if len(cells) > MAX_WIDTH:
                     sentence = f"The sheet has {len(cells):,} columns."
                     raise InvalidInput("too_many_columns", sentence)
@@ -165,11 +167,12 @@ class _Sheet:
             values, self.formulas[self.name].iter_rows(values_only=True), fillvalue=()
         )
 
-    def _name_merged(self, sheet: Any) -> None:
+    def _name_merged(self, sheet: Any, above: int) -> None:
         path = str(getattr(sheet, "_worksheet_path", "")).lstrip("/")
         for row, cells in self.facts.merged.get(path, []):
-            reason = f"The cells {cells} are merged. Split them, and fill in each cell."
-            self.problems.add(row, None, "merged_cells", reason)
+            if row > above:
+                reason = f"The cells {cells} are merged. Split them, and fill in each cell."
+                self.problems.add(row, None, "merged_cells", reason)
 
     def _row(self, header: list[str], cells: tuple[Any, ...]) -> Row:
         plain = [_plain(cell) for cell in cells[: len(header)]]
@@ -205,10 +208,10 @@ def _others_note(name: str, others: list[str]) -> str:
     return f"The sheet “{name}” was read. Sheets that were not read: {len(others)} ({names})."
 
 
-def _has_rows(sheet: Any, n: int) -> bool:
-    rows = getattr(sheet, "iter_rows", None)
-    filled = rows(max_row=50, values_only=True) if rows else ()
-    return sum(any(c is not None for c in row) for row in filled) >= n
+def _widths(sheet: Any) -> list[int]:
+    """Return the numbers of cells of the first rows that have any."""
+    rows = sheet.iter_rows(max_row=50, values_only=True) if hasattr(sheet, "iter_rows") else ()
+    return [n for row in rows if (n := sum(cell is not None for cell in row))]
 
 
 def _plain(value: Any) -> Any:

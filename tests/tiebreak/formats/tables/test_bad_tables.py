@@ -75,7 +75,10 @@ BAD = {
         csv_of(*GOOD, cells(9, id=3)),
         [(7, "id", "duplicate_id")],
     ),
-    "same id and source.csv": (csv_of(*GOOD, cells(3)), [(7, "id", "duplicate_id")]),
+    "same id and source.csv": (
+        csv_of(*GOOD, cells(3, gpt="Another text.")),
+        [(7, "id", "duplicate_id")],
+    ),
     "same text in long.csv": (
         csv_of(*([i % 6, m, f"{TEXT} {i}{m}"] for i in range(7) for m in "pq"), header=LONG),
         [(14, "item", "duplicate_text"), (15, "item", "duplicate_text")],
