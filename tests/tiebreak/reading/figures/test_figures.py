@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from itertools import product
@@ -17,11 +18,11 @@ from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.curves import time_chart
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure
+from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
-    machines_figure,
 )
 from tiebreak.reading.figures.raters.bias import bias_figure
 from tiebreak.reading.figures.systems.systems import strengths_figure, win_rates_figure
@@ -59,7 +60,7 @@ def alternative(figure: Figure) -> str:
 
 def test_every_figure_is_drawn_with_finding_data_and_reading(section):
     names = [figure.name for figure in list(figures_of(section))]
-    assert len(names) == len(set(names)) == 14
+    assert len(names) == len(set(names)) == 15
     for figure in list(figures_of(section)):
         assert figure.chart.file().startswith("<svg"), figure.name
         assert figure.finding
@@ -123,6 +124,12 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
     assert shown["annotators", "annotators"] == (
         about.all_units.human_human.krippendorff_alpha.value
     )
+    picture, found = stand_in_figure(about), about.noise_ceiling["z-better"]
+    drawn = {row[0]: row[2] for row in picture.rows}
+    assert drawn["annotators"] == found.annotators.value
+    assert drawn["z-better"] == found.agreement.value
+    assert f"best possible machine: {in_digits(found.ceiling.value)}" in picture.chart.words
+    assert stand_in_figure(replace(about, noise_ceiling=None)).rows == figure.rows
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
     assert "z-better" in leading_numbers(about)[3].sentence
     of_few = of([*people, *judge("a-more", contrary.get), *judge("z-better", int)[5:]])
