@@ -159,4 +159,4 @@ def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator
             share = share_of(stratum, section.strata)
             name = stratum_name(stratifier, stratum.stratum)
             name = f"{name} ({share})" if share else name
-            yield IntervalRow(name, marks(stratum))
+            yield IntervalRow(name, marks(stratum), under=f"{stratifier} ")
