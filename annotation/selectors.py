@@ -192,7 +192,6 @@ class UnitProgress:
     is_answered: bool = False
     # `training` or `qualification`, or empty in any other HIT.
     stage: str = ""
-    is_hit_done: bool = False
     previous: int | None = None
     following: int | None = None
     # The public id of the assignment.
@@ -246,7 +245,6 @@ class Worksheet:
             asked=len(self.criteria),
             is_answered=position in self.answered,
             stage=stage,
-            is_hit_done=self.first_open is None,
             # Links between two units would show that they belong together.
             previous=positions[index - 1] if index and is_numbered else None,
             following=following if is_numbered else None,

@@ -97,7 +97,7 @@ def paying(participation: Participation, amount: Decimal | None) -> Question:
         amount = amount_for(participation, amount)
     else:
         problems = {"no_reward": NO_REWARD}
-    n = Rating.objects.counted().filter(assignment__participation=participation).count()
+    n = Rating.objects.in_statistics().filter(assignment__participation=participation).count()
     return Question(
         title=f"{'Pay' if is_platforms else 'Mark as paid:'} {participation.rater.pseudonym}?",
         listed=payees({participation: amount or Decimal(0)}),

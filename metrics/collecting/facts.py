@@ -20,7 +20,7 @@ def finding(frame: StudyFrame, counts: StudyCounts, now: datetime) -> str:
     sentences = {
         StudyState.DRY_RUN: f"Dry run: bots have completed {so_far}",
         StudyState.PAUSED: f"Paused at {so_far}; nobody can work now",
-        StudyState.CLOSED: f"Closed with {so_far if counts.remaining else 'all responses'}",
+        StudyState.CLOSED: f"Closed: {so_far if counts.remaining else f'all {counts.places} responses'} are in",
         StudyState.STALLED: f"Nobody can enter, and {counted(counts.remaining, 'response')} are missing",
     }
     if frame.state in DRAFTS:
@@ -44,7 +44,7 @@ def _imported(counts: StudyCounts) -> str:
 def _open(study: Study, counts: StudyCounts, now: datetime) -> str:
     if not counts.completed:
         return "The study is open; nobody has completed a task yet"
-    share = f"{max(1, int(100 * counts.share))}% of the responses are completed"
+    share = f"{min(99, max(1, round(100 * counts.share)))}% of the responses are completed"
     if not has_pace(study, counts):
         return share
     if not counts.completed_last_hour:

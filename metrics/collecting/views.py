@@ -124,7 +124,7 @@ class Collecting:
         return {
             "total": total,
             "people": people_on(entries, shown) if total else [],
-            "is_unverified": bool(entries.totals.unverified),
+            "unverified": entries.totals.unverified,
             "links": channel_links(self.request, self.study, most) if has_links else [],
         }
 

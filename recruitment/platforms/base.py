@@ -153,12 +153,12 @@ class ChannelSettings(OpenedForm, forms.Form):
     """What every channel lets a researcher set."""
 
     most_people = forms.IntegerField(
-        label="Maximum of people",
+        label="Maximum number of people",
         required=False,
         min_value=1,
         max_value=MAX_COUNT,
         help_text="Nobody else can enter after this many people. Anyone who leaves without a completed task gives"
-        " the place back. Leave empty for the number that a study that pays needs and a tenth more.",
+        " the place back. If you leave it empty, a study that pays admits as many as its design needs and a tenth more.",
     )
 
 

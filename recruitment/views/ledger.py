@@ -48,7 +48,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "search": search,
         "status": status,
         "statuses": Participation.Status.choices,
-        "is_unverified": bool(entries.totals.unverified),
+        "unverified": entries.totals.unverified,
         "is_owner": held_right(request.user, study) >= Right.OWN,
         "can_select": True,
     }

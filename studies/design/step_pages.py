@@ -19,6 +19,7 @@ from studies.models import Criterion, Generation, Membership, Study, StudySystem
 
 # The pages of the preview that show what this step changes.
 LABELS = ("source_label", "left_label", "right_label")
+READ = "What annotators read"  # the questions follow it
 PREVIEW_PAGES = (("unit", "Task"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
 
 
@@ -109,7 +110,7 @@ class TaskStep(StepAdmin):
     change_form_template = "studies/task.html"
     fieldsets = (
         ("The study", {"fields": ("title",)}),
-        ("What annotators read", {"fields": ("guidelines", "consent")}),
+        (READ, {"fields": ("guidelines", "consent")}),
         (
             "How texts are shown",
             {
@@ -128,7 +129,7 @@ class TaskStep(StepAdmin):
     inlines = (CriterionRows,)
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
-        return {"preview_pages": PREVIEW_PAGES}
+        return {"preview_pages": PREVIEW_PAGES, "rows_after": READ}
 
 
 class MemberRows(StepRows, admin.StackedInline[Membership, Study]):

@@ -449,7 +449,7 @@ def test_without_javascript_the_page_does_the_same(browser, live_server):
     for number in range(1, 6):
         at_unit(page, number)
         page.get_by_role("radio", name="No preference").check()
-        page.get_by_role("button", name="Save and continue").click()
+        page.get_by_role("button", name="Next", exact=True).click()
     expect(page.locator("[data-completed]")).to_be_visible()
     context.close()
     assert Rating.objects.counted().filter(label="0").count() == 5
@@ -470,7 +470,7 @@ def test_the_preview_can_be_tried_and_sends_nothing(
     expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
     page.keyboard.press("n")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Save and continue")).to_be_disabled()
+    expect(page.get_by_role("button", name="Next", exact=True)).to_be_disabled()
     expect_status(page, "preview")
     assert posts == []
 

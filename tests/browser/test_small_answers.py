@@ -112,14 +112,14 @@ def test_a_reason_that_is_too_short_is_not_sent_and_not_lost(chromium_page: Page
     first.get_by_role("textbox").fill(SHORT)
     first.get_by_role("radio", name="Left is better").check()
     expect_status(page, "reason")
-    page.get_by_role("button", name="Save and continue").click()
+    page.get_by_role("button", name="Next", exact=True).click()
     expect_unit(page, 1)
     expect(first.get_by_role("textbox")).to_have_value(SHORT)
     assert not Rating.objects.exists()
     first.get_by_role("textbox").fill(LONG)
     page.get_by_role("group").nth(1).get_by_role("radio", name="I cannot say").check()
-    page.get_by_role("button", name="Save and continue").or_(
-        page.get_by_role("link", name="Next")
+    page.get_by_role("button", name="Next", exact=True).or_(
+        page.get_by_role("link", name="Next", exact=True)
     ).click()
     expect_unit(page, 2)
     assert Rating.objects.get(criterion__name="preference").reason == LONG
@@ -134,12 +134,12 @@ def test_without_a_script(browser: Browser, live_server):
         first.get_by_role("radio", name="Left is better").check()
         first.get_by_role("textbox").fill(SHORT)
         second.get_by_role("radio", name="I cannot say").check()
-        page.get_by_role("button", name="Save and continue").click()
+        page.get_by_role("button", name="Next", exact=True).click()
         expect(shown(page, "reason_too_short")).to_be_visible()
         expect(first.get_by_role("textbox")).to_have_value(SHORT)
         expect(second.get_by_role("radio", name="I cannot say")).to_be_checked()
         first.get_by_role("textbox").fill(LONG)
-        page.get_by_role("button", name="Save and continue").click()
+        page.get_by_role("button", name="Next", exact=True).click()
         expect_unit(page, 2)
     assert Rating.objects.get(criterion__name="fluency").nonresponse == "cannot_say"
 
@@ -193,7 +193,7 @@ def test_numbers_are_typed_key_by_key_and_a_reason_is_sent_before_the_next_page(
     first.get_by_role("textbox").press_sequentially("It names the heater.")
     page.get_by_role("link", name="Next").click()
     expect_unit(page, 2)
-    page.get_by_role("button", name="Save and continue").click()
+    page.get_by_role("button", name="Next", exact=True).click()
     expect_unit(page, 2)
     current = Rating.objects.filter(superseded=False).values_list("label", "reason")
     assert ("-3.5", "") in current

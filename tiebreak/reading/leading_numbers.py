@@ -109,7 +109,7 @@ def _other_annotators(section: CriterionSection) -> LeadingNumber:
     effective = in_digits(found.effective_raters, 0 if found.effective_raters >= 10 else 1)
     sentence = (
         "standard deviation between annotators' own win rates of a system;"
-        f" {counted(found.raters, 'annotator')} count as {effective}"
+        f" effective number of annotators: {effective} of {found.raters}"
     )
     return LeadingNumber(title, _number(deviation, low=0), sentence, "raters")
 

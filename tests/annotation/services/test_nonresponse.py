@@ -55,7 +55,7 @@ def check_tallies(study: Study) -> None:
 def test_an_item_without_a_label_is_complete_and_in_no_statistic():
     study = study_with()
     result = give_all(place_of(study), nonresponse="cannot_say")
-    assert result.progress.is_hit_done
+    assert result.progress.answered == result.progress.of
     assert Place.objects.get().completed_at is not None
     assert Rating.objects.counted().count() == 5
     assert not Rating.objects.in_statistics().exists()

@@ -122,9 +122,9 @@ def test_the_result_shows_the_progress_and_the_end_of_the_hit():
     assignment = take_place(participation=make_participation(study), now=START)
     one, two = (submit(assignment, hit_unit) for hit_unit in hit_units_of(assignment))
     assert (one.progress.index, one.progress.answered, one.progress.of) == (1, 1, 2)
-    assert (one.progress.is_answered, one.progress.is_hit_done) == (True, False)
+    assert (one.progress.is_answered, one.progress.answered) == (True, 1)
     assert (two.progress.index, two.progress.answered, two.progress.previous) == (2, 2, 1)
-    assert (two.progress.is_answered, two.progress.is_hit_done) == (True, True)
+    assert (two.progress.is_answered, two.progress.answered) == (True, two.progress.of)
     assert (two.note, two.next_position) == (None, None)
 
 

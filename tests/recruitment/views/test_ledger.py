@@ -195,7 +195,7 @@ def test_the_page_lists_and_acts(researcher_client):
     assert [(one.name, n) for one, n in shown.context["lists"]] == [("awaiting_payment", 1)]
     (person,) = shown.context["people"]
     assert (person.due, list(person.actions)) == ("2.00 GBP", ["approve"])
-    assert shown.context["is_unverified"]
+    assert shown.context["unverified"]
     acted = reverse(
         "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "approve"]
     )

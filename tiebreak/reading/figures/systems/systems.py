@@ -26,7 +26,7 @@ MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are next t
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
     " as half a win. The line through it is the 95% interval. The heading names a system whose interval lies to"
-    " the right of ½; with several systems, one whose wider interval does. Where the intervals of two systems overlap, do not conclude that"
+    " the right of ½; with several systems, a wider interval that allows for their number has to. Where the intervals of two systems overlap, do not conclude that"
     " they are equally good."
 )
 SEQUENCE_READING = (
