@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
@@ -34,11 +33,9 @@ ALPHA_READING = (
 def stand_in_figure(section: CriterionSection) -> Figure:
     """Return the picture of whether a machine can stand in: α where equal labels are unknown."""
     equal_labels = equal_labels_figure(section)
-    if equal_labels.chart:
-        return equal_labels
-    alphas, (finding, sentence) = machines_figure(section), stand_in_finding(section)
-    chart = replace(alphas.chart, finding=finding)
-    return replace(alphas, finding=finding, sentence=f"{sentence}{alphas.sentence}", chart=chart)
+    return (
+        equal_labels if equal_labels.chart else machines_figure(section, stand_in_finding(section))
+    )
 
 
 def equal_labels_figure(section: CriterionSection) -> Figure:
@@ -48,48 +45,28 @@ def equal_labels_figure(section: CriterionSection) -> Figure:
     if found is None or not found.ceiling.is_defined:
         return empty_figure("equal-labels", finding, sentence)
     rows = _rows(found.annotators, {name: one.agreement for name, one in ceilings.items()})
-    ceiling = (found.ceiling.value, "best possible machine")
-    chart = interval_chart(
-        rows,
-        finding=finding,
-        label="share of labels equal to those of one annotator",
-        also=[(found.annotators.value, "two annotators"), ceiling],
-        bounds=(0.0, 1.0),
-    )
-    return Figure(
-        "equal-labels",
-        finding,
-        f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}",
-        chart,
-        *table_of(rows, "rater"),
-        EQUAL_LABELS_READING.format(first=first),
-        title=EQUAL_LABELS_TITLE,
-    )
+    label, ceiling = "share of labels equal to those of one annotator", found.ceiling.value
+    lines = [(found.annotators.value, "two annotators"), (ceiling, "best possible machine")]
+    chart = interval_chart(rows, finding=finding, label=label, also=lines, bounds=(0.0, 1.0))
+    table, reading = table_of(rows, "rater"), EQUAL_LABELS_READING.format(first=first)
+    title = EQUAL_LABELS_TITLE
+    return Figure("equal-labels", finding, sentence, chart, *table, reading, title=title)
 
 
-def machines_figure(section: CriterionSection) -> Figure:
+def machines_figure(
+    section: CriterionSection, heading: tuple[str, str] = (ALPHA_TITLE, "")
+) -> Figure:
     """Return α of every machine rater with annotators on all items, with α among annotators."""
     among, machines = section.all_units.human_human.krippendorff_alpha, section.all_units.machines
     alphas = {name: m.single_human_machine.krippendorff_alpha for name, m in machines.items()}
-    rows = _rows(among, alphas)
-    chart = interval_chart(
-        rows,
-        finding=ALPHA_TITLE,
-        label="Krippendorff's α with one annotator",
-        reference=0,
-        also=[(among.value, "two annotators")],
-    )
+    rows, (finding, sentence) = _rows(among, alphas), heading
+    label, lines = "Krippendorff's α with one annotator", [(among.value, "two annotators")]
+    chart = interval_chart(rows, finding=finding, label=label, reference=0, also=lines)
     if not chart:
-        return empty_figure("machines", ALPHA_TITLE, among.reason or "")
-    return Figure(
-        "machines",
-        ALPHA_TITLE,
-        about_thick_lines(mark.estimate for row in rows for mark in row.marks),
-        chart,
-        *table_of(rows, "rater"),
-        ALPHA_READING,
-        title=ALPHA_TITLE,
-    )
+        return empty_figure("machines", finding, sentence or among.reason or "")
+    sentence += about_thick_lines(mark.estimate for row in rows for mark in row.marks)
+    table = table_of(rows, "rater")
+    return Figure("machines", finding, sentence, chart, *table, ALPHA_READING, title=ALPHA_TITLE)
 
 
 def _rows(annotators: Estimate, machines: Mapping[str, Estimate]) -> list[IntervalRow]:
