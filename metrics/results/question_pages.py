@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 
 from annotation.filters import Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
+from metrics.licensing.services import in_force
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
@@ -23,12 +24,12 @@ from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
+from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
 from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.planning.stopping import width_figures
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
-    machines_figure,
 )
 from tiebreak.reading.figures.raters.bias import bias_figure
 from tiebreak.reading.figures.raters.consistency import (
@@ -125,13 +126,15 @@ def _has_wins(about: CriterionSection) -> bool:
 
 
 def _machines(shown: Shown) -> list[Figure]:
-    return [machines_figure(shown.about)] if shown.about.all_units.machines else []
+    return [stand_in_figure(shown.about)] if shown.about.all_units.machines else []
 
 
 def _each_machine(shown: Shown) -> list[Figure]:
-    """Return the figures of each machine rater alone, one machine after the other."""
+    """Return α of all, if it is not the page's picture, and each machine rater's own figures."""
     about = shown.about
-    figures = [*machine_figures(about), *share_figures(about), *perception_figures(about)]
+    pictured = {figure.name for figure in _machines(shown)}
+    alphas = [machines_figure(about)] if "machines" not in pictured else []
+    figures = [*alphas, *machine_figures(about), *share_figures(about), *perception_figures(about)]
     return sorted(figures, key=lambda figure: figure.machine)
 
 
@@ -279,7 +282,8 @@ PAGES = (
         MACHINES.title,
         _machines,
         lambda shown: {
-            "tests": annotator_tests(shown.about, states_findings=shown.states_findings)
+            "tests": annotator_tests(shown.about, states_findings=shown.states_findings),
+            "licences": in_force(shown.study).filter(criterion__name=shown.criterion),
         },
     ),
     Page(

@@ -56,6 +56,24 @@ def check_ids(page: Page) -> None:
     assert not duplicates, duplicates
 
 
+GROUNDS = """() => [...document.querySelectorAll('.scroll, .chart')].filter((one) => {
+  const probe = document.createElement('i');
+  probe.style.backgroundColor = 'var(--ground)';
+  one.append(probe);
+  const [meant] = [getComputedStyle(probe).backgroundColor, probe.remove()];
+  let behind = one.parentElement;
+  const colour = () => getComputedStyle(behind).backgroundColor;
+  while (behind.parentElement && colour() === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
+  return one.checkVisibility() && meant !== colour();
+}).map((one) => one.ariaLabel ?? one.className)"""
+
+
+def check_grounds(page: Page) -> None:
+    """Check that what covers shadows and lines has the colour of the ground on which it stands."""
+    faults = page.evaluate(GROUNDS)
+    assert not faults, f"{page.url}: another ground behind {faults}"
+
+
 def check_legible(page: Page) -> None:
     """Check that text in figures is at least 11 px, because figures may shrink with the screen."""
     sizes = page.evaluate(

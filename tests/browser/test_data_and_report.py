@@ -49,7 +49,7 @@ def test_a_researcher_exports_and_writes_the_report(
         export.value.save_as(tmp_path / "export.zip")
         assert {"ratings.jsonl", "preference.jsonl"} <= names_in(tmp_path / "export.zip")
         with page.expect_download() as report:
-            page.get_by_role("button", name="Write the report").click()
+            page.get_by_role("button", name="Report as .zip").click()
             if not has_script:
                 page.get_by_role("link", name="all files").click()
         report.value.save_as(tmp_path / "report.zip")

@@ -18,6 +18,7 @@ from tests.browser.accessibility import (
     check_contrast,
     check_fits,
     check_follows,
+    check_grounds,
     check_ids,
     check_leads,
     check_legible,
@@ -94,6 +95,7 @@ def faults_of(page: Page, url: str) -> list[str]:
         page.set_viewport_size({"width": width, "height": 900})
         for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
             faults += faults_by(check, page, f"{url} at {width}")
+    faults += faults_by(check_grounds, page, url)
     faults += faults_by(check_begins, page, f"{url} at 360")
     faults += faults_by(check_follows, page, f"{url} at 360")
     page.emulate_media(color_scheme="dark")

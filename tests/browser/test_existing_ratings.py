@@ -63,7 +63,7 @@ def write_report(page: Page, tmp_path: Path) -> bytes:
     """Write the report of the study whose page is shown, and return its PDF."""
     with page.expect_navigation():
         page.get_by_role("link", name="Data & report", exact=True).click()
-    page.get_by_role("button", name="Write the report", exact=True).click()
+    page.get_by_role("button", name="Report as .zip", exact=True).click()
     link = page.get_by_role("link", name="Download").first
     expect(link).to_be_visible()
     with page.expect_download() as download:

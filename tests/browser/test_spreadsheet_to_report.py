@@ -264,7 +264,7 @@ def test_from_a_spreadsheet_to_the_report(
     expect(ruth.page.locator(".n-used")).to_have_text(numbers(9))
     ruth.follow("Data & report")
     ruth.look("19-data-and-report")
-    ruth.press("Write the report")
+    ruth.press("Report as .zip")
     (pdf,) = downloaded(ruth, "report", tmp_path).rglob("report.pdf")
     assert pdf.read_bytes().startswith(b"%PDF")
     assert TITLE.encode() in pdf.read_bytes()

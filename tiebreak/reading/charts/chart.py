@@ -37,7 +37,7 @@ TALL = {"small": 130, "field": 250}
 SIZES |= TALL
 WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
 NAMES = 0.34  # of the width at most
-END = 0.25  # of a plot, in which words begin or end at what they name
+END = 0.4  # of a plot, in which words end at what they name, for lack of room after it
 MARGIN, Y_MARGIN = 24, 64  # beside a plot, for the numbers at its ends or at the left of its rows
 
 
@@ -46,7 +46,7 @@ class Strip:
     """A plot with its name at the left and its value at the right, or a line of words.
 
     `words` stand in the place of the plot, in the style of the class `css`; a name of the class
-    `group` is a heading.
+    `group` is a heading, behind which the lines of the plot go on.
     """
 
     name: str = ""
@@ -119,17 +119,23 @@ NOTHING = Chart()
 
 def _html(strip: Strip) -> str:
     if strip.css == "group":
-        return f'<div class="strip"><span class="group">{escape(strip.name)}</span></div>'
+        heading = f'<span class="group">{escape(strip.name)}</span>'
+        return f'<div class="strip heading">{_plot(strip)}{heading}</div>'
     short = shortened(strip.name)
     title = "" if short == strip.name else f' title="{escape(strip.name)}"'
     parts = f'<span class="name"{title}>{escape(short)}</span>' if strip.name else ""
-    if strip.draw:
-        parts += f'<div class="plot {strip.size}"><svg>{"".join(strip.draw(Fluid()))}</svg></div>'
-    elif strip.words:
+    parts += _plot(strip)
+    if strip.words:
         parts += f'<span class="words {strip.css}">{escape(strip.words)}</span>'
     if strip.value:
         parts += f'<span class="value">{escape(strip.value)}</span>'
     return f'<div class="strip">{parts}</div>'
+
+
+def _plot(strip: Strip) -> str:
+    if strip.draw is None:
+        return ""
+    return f'<div class="plot {strip.size}"><svg>{"".join(strip.draw(Fluid()))}</svg></div>'
 
 
 class _Layout:
@@ -167,6 +173,13 @@ class _Layout:
 
     def draw_strip(self, strip: Strip) -> None:
         if strip.css == "group":
+            lines = wrapped(strip.name, WIDTH - 2 * PAD)
+            height, wide = GAP / 2 + LINE_HEIGHT * len(lines), max(map(width_of, lines))
+            if strip.draw:
+                self.drawn += strip.draw(Fixed(self.left, self.top, self.right - self.left, height))
+                self.drawn.append(
+                    tag("rect", x=PAD, y=self.top, width=wide, height=height, fill=PAPER)
+                )
             self.top += GAP / 2
             self.write(strip.name, "group", PAD, WIDTH - 2 * PAD)
             return
@@ -213,9 +226,8 @@ def y_grid(canvas: Canvas, axis: Axis) -> Iterator[str]:
 
 
 def words_at(canvas: Canvas, at: Point, words: str, **attributes: Any) -> str:
-    """Write words at a position, beside it where they would leave the plot."""
-    css = "start" if at[0] < END else "y-tick" if at[0] > 1 - END else "tick"
-    return canvas.text(at, words, css, **attributes)
+    """Write words that begin at a position, or end there where they would leave the plot."""
+    return canvas.text(at, words, "start" if at[0] < 1 - END else "y-tick", **attributes)
 
 
 def x_axis(axis: Axis, label: str) -> tuple[Strip, Strip]:

@@ -20,6 +20,7 @@ LINES = {
     **{"strength": "average system", "log odds": "even odds"},
     **{"share of ratings removed": "none", "discernment": "p = 0.05", "p-value": "0.05"},
 }
+THICK_KEY = " (thick line: interval for these raters alone)"
 Reference = tuple[float, str]
 Ground = Callable[[Canvas], Iterable[str]]
 
@@ -36,11 +37,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """A name with its estimates below each other, on a band; without estimates it is a heading."""
+    """A name with its estimates below each other, on a band; without estimates it is a heading.
+
+    The picture does not repeat `under`, how the name begins that its heading says.
+    """
 
     name: str
     marks: tuple[Mark, ...] = ()
     band: Estimate | None = None
+    under: str = ""
 
     @property
     def drawn(self) -> list[Mark]:
@@ -50,8 +55,8 @@ class IntervalRow:
 def interval_glyph(
     estimate: Estimate, *, low: float = -1.0, high: float = 1.0, kind: Kind = "human"
 ) -> Svg:
-    """Draw a value with its interval on a small axis, or return "" if the value is undefined."""
-    if not estimate.is_defined:
+    """Draw a value with its interval on a small axis; without one, the number says as much."""
+    if not estimate.has_interval:
         return Svg()
     axis, canvas = Axis(low, high), Fixed(6, 0, 128, 14)
     middle = axis.at(0.0 if low < 0 else (low + high) / 2)
@@ -90,6 +95,8 @@ def interval_chart(
     strips = [Strip(draw=partial(_named, axis, line), size="line") for line in lines]
     strips += [strip for row in rows for strip in _strips(row, axis, ground)]
     words = "; ".join([*(f"{name}: {in_digits(value)}" for value, name in lines), words])
+    if any(mark.estimate.narrower for mark in marks):
+        label += THICK_KEY
     return Chart(finding, words, (*strips, *x_axis(axis, label)), legend)
 
 
@@ -128,16 +135,17 @@ def _range(
 def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
     if row.band and row.band.has_interval:
         ground = partial(_band, ground, axis, row.band)
+    name = row.name.removeprefix(row.under)
     if not row.marks:
-        yield Strip(row.name, css="group")
+        yield Strip(name, ground, css="group")
     elif not row.drawn:
-        yield Strip(row.name, words=row.marks[0].estimate.reason or "undefined", css="undefined")
+        yield Strip(name, words=row.marks[0].estimate.reason or "undefined", css="undefined")
     elif len(row.drawn) == 1:
-        yield Strip(row.name, partial(_row, ground, axis, row.drawn[0]), _value(row.drawn[0]))
+        yield Strip(name, partial(_row, ground, axis, row.drawn[0]), _value(row.drawn[0]))
     else:
         for n, drawn in enumerate(row.drawn):
             plot = partial(_row, ground, axis, drawn)
-            yield Strip("" if n else row.name, plot, _value(drawn), size="line")
+            yield Strip("" if n else name, plot, _value(drawn), size="line")
         yield Strip(draw=ground, size="gap")
 
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.chart import END, NOTHING, Chart, words_at, x_axis, x_grid, y_grid
 from tiebreak.reading.charts.curves import field_chart
 from tiebreak.reading.charts.svg import Canvas, Kind, Point
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points (x, y) in order of x; a line of the second kind is dashed, and its marks are hollow."""
+    """Points (x, y) in order of x; a line of the second kind is dashed, and its mark is hollow."""
 
     kind: Kind
     name: str
@@ -27,8 +27,12 @@ def line_chart(
     y_label: str,
     target: float | None = None,
     from_zero: bool = True,
+    unit: str = "",
 ) -> Chart:
-    """Draw lines with a mark at their ends, and the target as a horizontal line."""
+    """Draw lines with a mark at their end, and the target as a horizontal line.
+
+    With a `unit` of x, such as "ratings", the numbers of a line's end are written at its mark.
+    """
     drawn = [line for line in lines if line.points]
     if not drawn:
         return NOTHING
@@ -42,11 +46,17 @@ def line_chart(
         yield x_grid(canvas, x)
         yield from y_grid(canvas, y)
         if target is not None:
-            at = 1 - y.at(target)
-            yield canvas.line((0, at), (1, at), "reference")
-            yield canvas.text((1, at), f"target {in_digits(target)}", "y-tick", dy=-5)
+            height = 1 - y.at(target)
+            yield canvas.line((0, height), (1, height), "reference")
+            yield canvas.text((1, height), f"target {in_digits(target)}", "y-tick", dy=-5)
         for line in drawn:
             yield from _drawn(line, x, y, canvas)
+            a, b = line.points[-1]
+            if unit:
+                at = (x.at(a), 1 - y.at(b))
+                # Beside a falling line there is room above at its right, and below at its left.
+                dy = -12 if at[0] < 1 - END else 20
+                yield words_at(canvas, at, f"{a:,.0f} {unit}: {in_digits(b)}", dy=dy)
 
     words = "; ".join(map(_in_words, drawn))
     legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
@@ -61,8 +71,8 @@ def _drawn(line: Line, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
     dashes = {"stroke_dasharray": "5 4"} if line.kind.endswith("-open") else {}
     name = f"{line.kind.removesuffix('-open')}-line"
     yield canvas.path([points], name, stroke_width=2, **dashes)
-    for at, (a, b) in ((points[0], line.points[0]), (points[-1], line.points[-1])):
-        yield canvas.mark(at, line.kind, f"{line.name}: {a:,.0f}, {in_digits(b)}")
+    a, b = line.points[-1]
+    yield canvas.mark(points[-1], line.kind, f"{line.name}: {a:,.0f}, {in_digits(b)}")
 
 
 def _in_words(line: Line) -> str:

@@ -51,7 +51,7 @@ def ridges_chart(
             size="ridge",
         )
         if ridge.bins
-        else Strip(ridge.name, css="group")
+        else Strip(ridge.name, partial(_ground, axis, at), css="group")
         for ridge in ridges
     ]
     named = Strip(
@@ -60,10 +60,14 @@ def ridges_chart(
     return Chart(finding, words, (named, *strips, *x_axis(axis, label)))
 
 
-def _bins(ridge: Ridge, axis: Axis, at: float, highest: float, canvas: Canvas) -> Iterator[str]:
+def _ground(axis: Axis, at: float, canvas: Canvas) -> Iterator[str]:
     yield x_grid(canvas, axis)
-    base = 0.85
     yield canvas.line((at, 0), (at, 1), "reference")
+
+
+def _bins(ridge: Ridge, axis: Axis, at: float, highest: float, canvas: Canvas) -> Iterator[str]:
+    yield from _ground(axis, at, canvas)
+    base = 0.85
     for low, high, share in ridge.bins:
         top = base * (1 - share / highest)
         ends = (axis.at(low), top), (axis.at(high), base)

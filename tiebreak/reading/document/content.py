@@ -20,6 +20,11 @@ class DataTable:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
 
+    @property
+    def cells(self) -> list[list[tuple[str, str]]]:
+        """The rows, with the name of its column before each cell."""
+        return [list(zip(self.columns, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Figure:

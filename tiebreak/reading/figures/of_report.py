@@ -5,12 +5,12 @@ from itertools import chain
 
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
+from tiebreak.reading.figures.machines.stand_in import equal_labels_figure, machines_figure
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
-    machines_figure,
 )
 from tiebreak.reading.figures.raters.bias import bias_figure
 from tiebreak.reading.figures.raters.consistency import (
@@ -74,6 +74,7 @@ FIGURES: tuple[tuple[str, Callable[[CriterionSection], Iterable[Figure]]], ...] 
     ("systems", _one(machine_win_rates_figure)),
     ("transitivity", _one(order_figure)),
     ("strata", _one(agreement_figure)),
+    ("noise_ceiling", lambda s: [equal_labels_figure(s)] if s.noise_ceiling else []),
     ("strata", lambda s: [machines_figure(s)] if s.all_units.machines else []),
     ("strata", machine_figures),
     ("strata", share_figures),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from itertools import product
@@ -15,19 +16,27 @@ from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.curves import time_chart
+from tiebreak.reading.charts.intervals import (
+    THICK_KEY,
+    IntervalRow,
+    Mark,
+    interval_chart,
+    interval_glyph,
+)
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure
+from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
-    machines_figure,
 )
 from tiebreak.reading.figures.raters.bias import bias_figure
 from tiebreak.reading.figures.systems.systems import strengths_figure, win_rates_figure
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
 from tiebreak.report.model.report import CriterionSection
+from tiebreak.stats import Estimate
 
 SIDES = ("left", "right")
 
@@ -59,7 +68,7 @@ def alternative(figure: Figure) -> str:
 
 def test_every_figure_is_drawn_with_finding_data_and_reading(section):
     names = [figure.name for figure in list(figures_of(section))]
-    assert len(names) == len(set(names)) == 14
+    assert len(names) == len(set(names)) == 15
     for figure in list(figures_of(section)):
         assert figure.chart.file().startswith("<svg"), figure.name
         assert figure.finding
@@ -123,11 +132,47 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
     assert shown["annotators", "annotators"] == (
         about.all_units.human_human.krippendorff_alpha.value
     )
+    picture, found = stand_in_figure(about), about.noise_ceiling["z-better"]
+    drawn = {row[0]: row[2] for row in picture.rows}
+    assert drawn["annotators"] == found.annotators.value
+    assert drawn["z-better"] == found.agreement.value
+    assert f"best possible machine: {in_digits(found.ceiling.value)}" in picture.chart.words
+    assert stand_in_figure(replace(about, noise_ceiling=None)).rows == figure.rows
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
     assert "z-better" in leading_numbers(about)[3].sentence
     of_few = of([*people, *judge("a-more", contrary.get), *judge("z-better", int)[5:]])
     assert of_few.machines_main_first == ["a-more", "z-better"]
     assert not figure.machine
+
+
+def test_the_lines_of_a_picture_go_on_behind_headings_that_rows_do_not_repeat(section):
+    figure = agreement_figure(section)
+    headings = [strip for strip in figure.chart.strips if strip.css == "group"]
+    assert "By separability" in {strip.name for strip in headings}
+    assert all(strip.draw for strip in headings)
+    assert figure.chart.page().count('class="reference"') == sum(
+        strip.draw is not None and strip.size == "row" for strip in figure.chart.strips
+    )
+    assert not [strip.name for strip in figure.chart.strips if strip.name.startswith("separab")]
+    assert [row[0] for row in figure.rows if row[0].startswith("separability ")]
+
+
+def test_what_thick_lines_are_stands_in_the_picture(section):
+    thick = agreement_figure(section).chart.strips[-1].words
+    inner = [one for one in section.strata if one.human_human.krippendorff_alpha.narrower]
+    assert thick.endswith(THICK_KEY) == bool(inner)
+    plain = Mark("human", Estimate(0.5, low=0.4, high=0.6, n=9))
+    wide = replace(
+        plain, estimate=replace(plain.estimate, narrower=(Estimate(0.5, low=0.45, high=0.55, n=9),))
+    )
+    for mark in (plain, wide):
+        chart = interval_chart([IntervalRow("a", (mark,))], finding="", label="bias", reference=0)
+        assert chart.strips[-1].words == "bias" + THICK_KEY * (mark is wide)
+
+
+def test_a_number_without_an_interval_has_no_picture_beside_it():
+    assert not interval_glyph(Estimate(0.5, n=9))
+    assert interval_glyph(Estimate(0.5, low=0.4, high=0.6, n=9))
 
 
 def test_a_kind_of_item_that_all_items_are_is_not_drawn_again():

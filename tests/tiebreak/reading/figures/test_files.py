@@ -97,7 +97,7 @@ def test_each_line_to_compare_with_has_its_name_in_page_and_file_within_the_pict
         named = re.findall(
             r'<text x="[^"]*" y="[^"]*" class="(start|tick|y-tick)"[^>]*>([a-z ]+)<', drawing
         )
-        assert named == [("tick", "no preference"), ("start", "the least"), ("y-tick", "the most")]
+        assert named == [("start", "no preference"), ("start", "the least"), ("y-tick", "the most")]
         assert drawing.count('class="reference"') == 3
 
 

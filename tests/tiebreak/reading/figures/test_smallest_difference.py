@@ -7,6 +7,7 @@ import pytest
 from tests.metrics.studies import preferences
 from tests.tiebreak.reading.figures.test_differences import THIRD, TWO, of
 from tests.tiebreak.reading.findings.situations import watched
+from tiebreak.digits import in_digits
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.leading_numbers import leading_numbers
@@ -19,7 +20,12 @@ def test_it_falls_with_the_root_of_the_number_of_ratings(rows):
     section = of(rows)
     rates = section.systems.simultaneous.pairs.values()
     now = max(smallest_difference(rate).value for rate in rates)
-    points = dict(smallest_difference_figure(section).rows)
+    figure = smallest_difference_figure(section)
+    points, drawing = dict(figure.rows), figure.chart.file()
+    # Only the size of this study is marked as it, with its numbers in the picture.
+    assert drawing.count("<title>this study: ") == 1
+    for n in (section.n_ratings, 4 * section.n_ratings):
+        assert f">{n:,} ratings: {in_digits(points[n])}<" in drawing
     n = len(rows)
     assert points[n] == pytest.approx(now)
     assert points[4 * n] == pytest.approx(now / 2)

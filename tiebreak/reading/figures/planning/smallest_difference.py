@@ -44,6 +44,7 @@ def smallest_difference_figure(section: CriterionSection) -> Figure:
             finding=finding,
             x_label="ratings by annotators",
             y_label="difference of two win rates",
+            unit="ratings",
         ),
         COLUMNS,
         tuple(dict.fromkeys(so_far + ahead)),

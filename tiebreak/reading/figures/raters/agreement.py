@@ -1,12 +1,10 @@
 """Figures of agreement by stratum: among annotators, and of a machine rater with them."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
-from tiebreak.reading.charts.svg import kinds_of
-from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
+from tiebreak.reading.figures.figure import Figure, empty_figure, table_of
 from tiebreak.reading.findings import (
     BY_LABELS,
     NO_ALPHA_HEADING,
@@ -14,7 +12,6 @@ from tiebreak.reading.findings import (
     share_of,
     stratum_name,
 )
-from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.messages import STRATA_BY_AGREEMENT
 from tiebreak.reading.stratum_findings import chance_finding, delta_finding
 from tiebreak.report.model.report import CriterionSection
@@ -40,15 +37,6 @@ MACHINE_READING = (
     " comparison with ●, because a majority is easier to agree with than a person; ○ agreement of the"
     " machine with itself over repeated runs in one order of the texts, if there are several. Judge the machine where"
     " annotators agree with each other."
-)
-MACHINES_TITLE = "Agreement of machine raters with annotators"
-MACHINES_READING = (
-    "● is Krippendorff's α among annotators. An angular mark is the α of a machine rater with one annotator"
-    " drawn at random, which is the fair comparison with ●. The machine rater"
-    " with the highest α comes first. This order applies to these items and annotators only: machine raters"
-    " whose intervals overlap may be equally good, and the first of many looks better than it is."
-    " A machine rater may have rated other items than another; compare two on the same items under"
-    " “Machine raters compared on the same items” below. On some kinds of items it can be quite different."
 )
 DELTA_READING = (
     "Δ is the agreement among annotators minus the agreement of the machine with their majority."
@@ -76,37 +64,6 @@ def agreement_figure(section: CriterionSection) -> Figure:
         *table_of(rows, "stratum"),
         AGREEMENT_READING,
         title=NO_ALPHA_HEADING,
-    )
-
-
-def machines_figure(section: CriterionSection) -> Figure:
-    """Return α of every machine rater with annotators on all items, with α among annotators."""
-    machines = section.all_units.machines
-    alphas = {name: m.single_human_machine.krippendorff_alpha for name, m in machines.items()}
-    highest_first = sorted(
-        machines, key=lambda name: -alphas[name].value if alphas[name].is_defined else math.inf
-    )
-    kinds, among = kinds_of(machines), section.all_units.human_human.krippendorff_alpha
-    rows = [IntervalRow("annotators", (Mark("human", among, "annotators"),))]
-    rows += [IntervalRow(name, (Mark(kinds[name], alphas[name], name),)) for name in highest_first]
-    finding, sentence = stand_in_finding(section)
-    chart = interval_chart(
-        rows,
-        finding=finding,
-        label="Krippendorff's α with one annotator",
-        reference=0,
-        also=[(among.value, "two annotators")],
-    )
-    if not chart:
-        return empty_figure("machines", finding, sentence)
-    return Figure(
-        "machines",
-        finding,
-        f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}",
-        chart,
-        *table_of(rows, "rater"),
-        MACHINES_READING,
-        title=MACHINES_TITLE,
     )
 
 
@@ -201,4 +158,5 @@ def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator
         for stratum in strata[:MAX_STRATA]:
             share = share_of(stratum, section.strata)
             name = stratum_name(stratifier, stratum.stratum)
-            yield IntervalRow(f"{name} ({share})" if share else name, marks(stratum))
+            name = f"{name} ({share})" if share else name
+            yield IntervalRow(name, marks(stratum), under=f"{stratifier} ")
