@@ -295,6 +295,25 @@ def test_bad_rows_are_listed_downloaded_and_left_out(client, ada):
     assert Instance.objects.count() == 12
 
 
+def test_the_rows_that_are_left_out_are_named_before_and_after_the_import(client, ada):
+    address = upload(client, FLAWED)
+    page = client.get(address)
+    assert "1 row (row 14: " in page.content.decode()
+    after = client.post(address, form_of(page, do="create", leave_out="on"), follow=True)
+    (warning,) = [m.message for m in after.context["messages"] if m.level_tag == "warning"]
+    assert "1 row (row 14: " in warning
+
+
+def test_a_sheet_without_texts_is_named_above_its_columns(client, ada, tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["Export"])
+    book.create_sheet("Other").append(["Nothing"])
+    book.save(tmp_path / "t.xlsx")
+    page = client.get(upload(client, (tmp_path / "t.xlsx").read_bytes(), "t.xlsx"))
+    assert not page.context["summary"].is_usable
+    assert page.content.decode().count("“Sheet”") == 1
+
+
 def test_a_problem_that_begins_like_a_formula_is_downloaded_as_text(client, ada):
     address = upload(client, b"id,=gpt,llama\n1,,Some text here.\n2,Some text.,Other text.\n")
     page = client.get(address)

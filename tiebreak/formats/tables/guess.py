@@ -430,7 +430,10 @@ def _without_first_word(names: dict[str, Column]) -> dict[str, Column]:
     """Return "gpt-4o" for "Answer gpt-4o", but keep "Answer A" and "Llama 3 8B", whose rests say too little."""
     parts = {name: name.partition(" ") for name in names}
     first = {word for word, _, _ in parts.values()}
-    rests = {name: rest.strip(" :-–—") for name, (_, _, rest) in parts.items()}
+    rests = {
+        name: re.sub(r"^\((.*)\)$", r"\1", rest.strip(" :-–—"))
+        for name, (_, _, rest) in parts.items()
+    }
     if (
         len(names) < 2
         or len(first) > 1

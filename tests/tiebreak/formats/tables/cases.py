@@ -283,8 +283,8 @@ case(
     {
         "instance": "Nr",
         "source": "Aufgabe",
-        "text:Text Modell X": "Text Modell X",
-        "text:Text Modell Y": "Text Modell Y",
+        "text:Modell X": "Text Modell X",
+        "text:Modell Y": "Text Modell Y",
     },
     (N, 2 * N),
 )
@@ -395,8 +395,8 @@ case(
         "source": "question",
         "reference": "ground_truth",
         "category": "domain",
-        "text:Answer (baseline)": "Answer (baseline)",
-        "text:Answer (ours)": "Answer (ours)",
+        "text:baseline": "Answer (baseline)",
+        "text:ours": "Answer (ours)",
         "field:context": "context",
     },
     (N, 2 * N),
