@@ -93,7 +93,7 @@ def choose_age(channel):
 
 @pytest.fixture
 def study():
-    study = make_study(instances=3)
+    study = make_study(instances=3, target_width=0.1)  # for any rule of stopping
     for name in ("ruth", "omar"):
         user = User.objects.create_superuser(name, password="a long password")
         Membership.objects.create(study=study, user=user, role=Membership.Role.OWNER)
