@@ -20,6 +20,8 @@ from recruitment.launch.plan import PLANNING
 from studies.models import Study, StudyEvent
 from tiebreak.errors import DomainError, InvalidInput
 
+# Of larger studies Launch shows what can be known before the tasks are planned.
+MOST_INSTANCES = 500
 # Checked each time the study opens: annotators could not work.
 ALWAYS: tuple[Look, ...] = (
     plan.planned,
@@ -77,12 +79,17 @@ def shown_checks(study: Study) -> list[LaunchCheck]:
     """
     checks = launch_checks(study)
     if study.status == Study.Status.DRAFT and PLANNING & {check.code for check in checks}:
-        return _once_planned(study, checks)
+        return _once_planned(study, checks) if _is_soon_planned(study) else checks
     runs = study.status in {Study.Status.OPEN, Study.Status.PAUSED} and study.dry_run_of_id is None
     if runs and (confirmed := _confirmed(study)):
         found = (check for look in AT_FIRST for check in look(study))
         checks += [check for check in found if check.code in confirmed]
     return checks
+
+
+def _is_soon_planned(study: Study) -> bool:
+    """Whether a page may plan the tasks each time that it is shown."""
+    return study.dataset is not None and study.dataset.instances.count() <= MOST_INSTANCES
 
 
 def _confirmed(study: Study) -> set[str]:

@@ -92,7 +92,7 @@ def test_an_open_study_says_its_pace_if_it_has_one(opened, first, last_hour, say
         first_completed_at=now - timedelta(hours=first),
     )
     sentence = finding(frame, counts, now)
-    assert sentence.startswith("66%")
+    assert sentence.startswith("67%")
     assert sentence.endswith(says)
     assert len(sentence.split()) <= MOST_WORDS
 

@@ -15,6 +15,7 @@ from django.utils.timezone import now
 from lxml.html import fromstring
 
 from annotation.services.planning import plan_hits
+from jobs.models import Job
 from recruitment.models import Channel, Eligibility
 from recruitment.platforms import platforms
 from recruitment.platforms.base import OfferedFilter
@@ -141,7 +142,13 @@ def edits(study, ruth, omar):
                 values = other_values(opened, name) if opened is not None else []
                 if not values:
                     continue
+                n_jobs = Job.objects.count()
                 omar.post(opened.to, opened.data | {name: values[0]})
+                if (
+                    Job.objects.count() > n_jobs
+                ):  # it starts something, and keeps what was asked for
+                    in_vain += not seen
+                    continue
                 saved = same_form(forms_of(ruth, url), name, first)
                 if saved is None or saved.data.get(name, []) != values[0]:
                     in_vain += not seen  # it edits nothing that is stored, or takes no such value

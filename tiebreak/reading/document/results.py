@@ -107,9 +107,9 @@ def _blocks(name: str, about: CriterionSection) -> Iterator[Block]:
     """Yield section by section what was found, the figures of it, and then the tables."""
     shown, figures = section_of(name, about), figures_by_section(about)
     seen, findings = set(figures), _findings_by_section(shown)
+    yield Paragraph(_size(about))
     if shown.nonresponse_leads:
         yield from findings.pop("nonresponse")
-    yield Paragraph(_size(about))
     for section in dict.fromkeys([*in_order(), *figures]):
         yield from findings.get(section, ())
         yield from captioned(figures.get(section, ()))
