@@ -218,9 +218,10 @@ def _best(title: str, estimates: list[Estimate]) -> float:
 
 def _measure(title: str, estimates: list[Estimate], kind: Kind, best: float) -> Row:
     """Return a measure of all systems, with small drawings in the marks of who gave the ratings."""
-    numbers = []
+    numbers, ends = [], [end for one in estimates for end in (one.value, one.low, one.high)]
+    are_whole = title.startswith("Rank") and all(isnan(end) or end == round(end) for end in ends)
     for estimate in estimates:
-        shown = number(estimate, low=0, kind=kind or "human", is_rank=title.startswith("Rank"))
+        shown = number(estimate, low=0, kind=kind or "human", decimals=0 if are_whole else None)
         glyph = shown.glyph if kind else Svg()
         numbers.append(replace(shown, glyph=glyph, leads=estimate.value == best))
     return Row(title, 0, "", numbers)
@@ -371,17 +372,12 @@ def number(
     low: float = -1.0,
     high: float = 1.0,
     kind: Kind = "human",
-    is_rank: bool = False,
+    decimals: int | None = None,
 ) -> Number:
     if not estimate.is_defined:
         return Number("–", "", Svg(), f"Undefined. {estimate.reason}")
-    shown = _rank_in_digits if is_rank else in_digits
     interval = ""
     if estimate.has_interval:
-        interval = f"{shown(estimate.low)} to {shown(estimate.high)}"
+        interval = f"{in_digits(estimate.low, decimals)} to {in_digits(estimate.high, decimals)}"
     glyph = interval_glyph(estimate, low=low, high=high, kind=kind)
-    return Number(shown(estimate.value), interval, glyph, estimate.reason or "")
-
-
-def _rank_in_digits(rank: float) -> str:
-    return in_digits(rank, 0 if rank == round(rank) else 1)
+    return Number(in_digits(estimate.value, decimals), interval, glyph, estimate.reason or "")

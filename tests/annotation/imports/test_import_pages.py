@@ -299,7 +299,7 @@ def test_the_rows_that_are_left_out_are_named_before_and_after_the_import(client
     address = upload(client, FLAWED)
     page = client.get(address)
     assert "1 row (row 14: " in page.content.decode()
-    after = client.post(address, form_of(page, do="create", leave_out="on"), follow=True)
+    after = client.post(address, form_of(page, do="leave_out"), follow=True)
     (warning,) = [m.message for m in after.context["messages"] if m.level_tag == "warning"]
     assert "1 row (row 14: " in warning
 

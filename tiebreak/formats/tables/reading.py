@@ -1,12 +1,12 @@
 """Opening plain tables: one file of any usual format, or a folder of files with the same columns."""
 
 import gzip
-import marshal
+import json
 import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -189,9 +189,9 @@ class _Workbook:
             problems.sheet, problems.sheets = self.said.sheet, [*self.said.sheets]
             problems.notes += self.said.notes
             problems.left_out += self.said.left_out
-            with kept.open("rb") as rows, suppress(EOFError):
-                while True:
-                    number, cells = marshal.load(rows)  # noqa: S302  # what is written below
+            with kept.open("rb") as rows:
+                for line in rows:
+                    number, cells = json.loads(line)
                     yield number, dict(zip(self.names, cells, strict=True))
             return
         wanted, notes, names = problems.sheet, len(problems.notes), self.names
@@ -199,7 +199,7 @@ class _Workbook:
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
             for number, row in read_workbook(path, problems, self.limits):
                 if file.tell() < MAX_KEPT:
-                    marshal.dump((number, [*row.values()]), file)
+                    file.write(json.dumps((number, [*row.values()])).encode() + b"\n")
                     names = [*row]
                 yield number, row
             is_whole = file.tell() < MAX_KEPT

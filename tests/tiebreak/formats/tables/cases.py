@@ -552,8 +552,8 @@ for first, second in (("story ours-13B", "story base"), ("story base", "story ne
         "wide",
         {
             "source": "writing prompt",
-            f"text:{first}": first,
-            f"text:{second}": second,
+            f"text:{first.removeprefix('story ')}": first,
+            f"text:{second.removeprefix('story ')}": second,
             "category": "genre",
         },
         (N, 2 * N),
