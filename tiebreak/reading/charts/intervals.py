@@ -94,7 +94,9 @@ def interval_chart(
     ground = partial(_ground, axis, [value for value, _ in lines])
     strips = [Strip(draw=partial(_named, axis, line), size="line") for line in lines]
     strips += [strip for row in rows for strip in _strips(row, axis, ground)]
-    words = "; ".join([*(f"{name}: {in_digits(value)}" for value, name in lines), words])
+    named = {name: in_digits(value) if value else "0" for value, name in lines}
+    said = [f"{name}: {value}" for name, value in named.items() if name != value]
+    words = "; ".join([*said, words])
     if any(mark.estimate.narrower for mark in marks):
         label += THICK_KEY
     return Chart(finding, words, (*strips, *x_axis(axis, label)), legend)
