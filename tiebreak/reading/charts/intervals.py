@@ -94,8 +94,8 @@ def interval_chart(
     ground = partial(_ground, axis, [value for value, _ in lines])
     strips = [Strip(draw=partial(_named, axis, line), size="line") for line in lines]
     strips += [strip for row in rows for strip in _strips(row, axis, ground)]
-    named = {name: in_digits(value) if value else "0" for value, name in lines}
-    said = [f"{name}: {value}" for name, value in named.items() if name != value]
+    values = {name: in_digits(value) if value else "0" for value, name in lines}
+    said = [f"{name}: {value}" for name, value in values.items() if name != value]
     words = "; ".join([*said, words])
     if any(mark.estimate.narrower for mark in marks):
         label += THICK_KEY
