@@ -378,11 +378,14 @@ def test_no_verb_exceeds_the_budget(monkeypatch):
 
 def test_a_place_that_was_left_and_taken_is_paid_once():
     machine = StudyThatPays()
-    machine.study = opened(most_people=1, instances=3, hits_per_annotator=1, reward=Decimal(3))
-    machine.announced = maximum(machine.study).total
-    machine.leave_a_place_that_another_takes(index=0, is_stale=True)
-    assert machine.study.participations.count() == 2
-    machine.the_ledger_stays_within_the_announced_maximum()
+    try:
+        machine.study = opened(most_people=1, instances=3, hits_per_annotator=1, reward=Decimal(3))
+        machine.announced = maximum(machine.study).total
+        machine.leave_a_place_that_another_takes(index=0, is_stale=True)
+        assert machine.study.participations.count() == 2
+        machine.the_ledger_stays_within_the_announced_maximum()
+    finally:
+        machine.teardown()  # or the next tests would run in its transaction
 
 
 def test_only_services_make_payments():
