@@ -66,7 +66,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     page.get_by_role("link", name="Empty study").click()
     page.get_by_label("Title").fill("Pilot")
     page.locator("#id_dataset").select_option(label=dataset.name)
-    press(page, "Save")
+    press(page, "Create the study")
     assert state(page, "data") == "done"
     look(page)
     press(page, "Save and continue")
