@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from django.db import transaction
 
-from annotation.services.planning import ensure_plan
+from annotation.services.planning import ensure_plan, hits_to_collect
 from recruitment.launch import (
     analysis_plan,
     blinding,
@@ -20,8 +20,8 @@ from recruitment.launch.plan import PLANNING
 from studies.models import Study, StudyEvent
 from tiebreak.errors import DomainError, InvalidInput
 
-# Of larger studies Launch shows what can be known before the tasks are planned.
-MOST_INSTANCES = 500
+# With more items Launch shows what can be known before the tasks are planned.
+MOST_ITEMS = 2_000
 # Checked each time the study opens: annotators could not work.
 ALWAYS: tuple[Look, ...] = (
     plan.planned,
@@ -79,17 +79,12 @@ def shown_checks(study: Study) -> list[LaunchCheck]:
     """
     checks = launch_checks(study)
     if study.status == Study.Status.DRAFT and PLANNING & {check.code for check in checks}:
-        return _once_planned(study, checks) if _is_soon_planned(study) else checks
+        return _once_planned(study, checks)
     runs = study.status in {Study.Status.OPEN, Study.Status.PAUSED} and study.dry_run_of_id is None
     if runs and (confirmed := _confirmed(study)):
         found = (check for look in AT_FIRST for check in look(study))
         checks += [check for check in found if check.code in confirmed]
     return checks
-
-
-def _is_soon_planned(study: Study) -> bool:
-    """Whether a page may plan the tasks each time that it is shown."""
-    return study.dataset is not None and study.dataset.instances.count() <= MOST_INSTANCES
 
 
 def _confirmed(study: Study) -> set[str]:
@@ -99,9 +94,14 @@ def _confirmed(study: Study) -> set[str]:
 
 
 def _once_planned(study: Study, checks: list[LaunchCheck]) -> list[LaunchCheck]:
-    """Return the checks of a draft as if its tasks were planned, which is undone again."""
+    """Return the checks of a draft as if its tasks were planned, which is undone again.
+
+    A page does this each time that it is shown, so a draft with many items is not planned.
+    """
     with transaction.atomic():
         try:
+            if hits_to_collect(study) * study.comparisons_per_hit > MOST_ITEMS:
+                return checks
             ensure_plan(study=study)
         except (DomainError, InvalidInput):
             return checks

@@ -7,6 +7,7 @@ from annotation.services.planning import ensure_plan, plan_hits
 from annotation.services.reference_units import degrade_copies
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.models import encrypted
+from recruitment.services import launch_checks as services
 from recruitment.services.launch_checks import LaunchRefused, launch_checks
 from recruitment.services.lifecycle import open_study, pause_study
 from studies.instance_selection.scoring import score_separability
@@ -374,3 +375,14 @@ def test_after_a_pause_only_what_annotators_stumble_over_stands_in_the_way():
     pause_study(study=study)
     Screening.objects.create(study=study, check_rate=1)
     assert refusal(study).code == "no_gold_units"
+
+
+@pytest.mark.parametrize(("most", "times"), [(3, 1), (2, 0)])
+def test_a_page_plans_a_draft_on_trial_if_it_has_few_items(monkeypatch, most, times):
+    study, planned = make_study(instances=3, comparisons_per_hit=1), []
+    plan = services.ensure_plan
+    monkeypatch.setattr(services, "ensure_plan", lambda study: planned.append(plan(study=study)))
+    monkeypatch.setattr(services, "MOST_ITEMS", most)
+    assert "not_planned" in {check.code for check in services.shown_checks(study)}
+    assert len(planned) == times
+    assert not study.hits.exists()
