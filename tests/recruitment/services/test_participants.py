@@ -27,9 +27,9 @@ from recruitment.services.participants import (
 )
 from recruitment.services.platform_actions import enqueue_action
 from recruitment.services.platform_sync import sync_channel
-from studies.models import Study, StudyEvent
+from studies.models import Study, StudyEvent, Unit
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on
+from tests.pages import codes_on, levels_on, numbers_in
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 from tests.recruitment.platforms.openapi import check_request
 from tests.recruitment.platforms.test_prolific import LONG, on_prolific, participant, work
@@ -286,6 +286,14 @@ def test_each_page_before_a_payment_names_who_is_paid_and_how_much():
     assert set(paying_awaiting(study, awaiting).listed) == named
     assert set(paying_all(channel).listed) == named
     assert {paying(one, None).listed for one in awaiting} == {(one,) for one in named}
+
+
+def test_a_payment_counts_the_ratings_in_the_statistics_and_none_of_a_test():
+    _, (ann, _) = two_who_completed()
+    mine = Rating.objects.filter(rater=ann.rater)
+    assert numbers_in(paying(ann, None).sentences[-1]) == {str(mine.count())}
+    Unit.objects.filter(ratings__in=mine).update(role=Unit.Role.QUALIFICATION)
+    assert numbers_in(paying(ann, None).sentences[-1]) == {"0"}
 
 
 def test_who_came_to_await_payment_meanwhile_is_not_paid_unseen(owner_client):
