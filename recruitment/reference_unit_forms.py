@@ -1,17 +1,16 @@
 """The reference units of a study as forms: made, listed one by one, labelled and removed."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from django import forms
 from django.core.paginator import Page, Paginator
 from django.core.validators import FileExtensionValidator
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
-from annotation.services.screening import reference_units_needed
+from annotation.services.screening import RoleCount
 from studies.design.opened_forms import OpenedForm
 from studies.models import Criterion, Generation, Instance, Study, Unit, UnitText
 from tiebreak.errors import DomainError
@@ -51,29 +50,6 @@ class ReferenceUnitsForm(forms.Form):
         required=False,
         validators=[FileExtensionValidator(["jsonl"])],
     )
-
-
-@dataclass(frozen=True)
-class RoleCount:
-    """How many reference units of a role there are, and how many the screening needs."""
-
-    role: Unit.Role
-    title: str
-    present: int
-    needed: int
-
-    @property
-    def is_short(self) -> bool:
-        return self.present < self.needed
-
-
-def role_counts(study: Study) -> list[RoleCount]:
-    rows = study.units.order_by().values_list("role").annotate(n=Count("pk"))
-    present, needed = dict(rows), reference_units_needed(study)
-    return [
-        RoleCount(role, name, present.get(role, 0), needed.get(role, 0))
-        for role, name in ROLES.items()
-    ]
 
 
 def role_to_make(counts: list[RoleCount], chosen: str | None) -> str:

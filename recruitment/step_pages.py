@@ -21,6 +21,7 @@ from annotation.services.reference_units import (
     import_reference_units,
     remove_reference_unit,
 )
+from annotation.services.screening import role_counts
 from recruitment.costs import forecast
 from recruitment.early_stops import early_stop_rules
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
@@ -29,7 +30,6 @@ from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
     reference_unit_pages,
-    role_counts,
     role_to_make,
     save_labels,
 )

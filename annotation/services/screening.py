@@ -9,7 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from annotation.messages import NO_TRY_LEFT, SCREENING_INCOMPLETE, TOO_MANY_PEOPLE, UNANSWERED
 from annotation.models import HIT, Assignment, Participation, Rating, ScreeningAttempt
@@ -17,6 +17,7 @@ from annotation.selectors import Worksheet, reference_units
 from annotation.services.addresses import has_room
 from annotation.services.exclusion import exclude_work, stop_work
 from annotation.services.planning import hits_to_collect
+from annotation.services.reference_units import ROLES
 from jobs.clock import database_now
 from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError, InvalidInput
@@ -98,6 +99,30 @@ def reference_units_needed(study: Study) -> dict[Unit.Role, int]:
     required = reference_units_required(screening)
     gold = Unit.Role.GOLD
     return required | {gold: max(required[gold], _gold_checks_met(study, screening))}
+
+
+@dataclass(frozen=True)
+class RoleCount:
+    """How many reference units of a role there are, and how many the screening needs."""
+
+    role: Unit.Role
+    title: str
+    present: int
+    needed: int
+
+    @property
+    def is_short(self) -> bool:
+        return self.present < self.needed
+
+
+def role_counts(study: Study) -> list[RoleCount]:
+    """Return how many reference units of each role there are, and how many to make."""
+    rows = study.units.order_by().values_list("role").annotate(n=Count("pk"))
+    present, needed = dict(rows), reference_units_needed(study)
+    return [
+        RoleCount(role, name, present.get(role, 0), needed.get(role, 0))
+        for role, name in ROLES.items()
+    ]
 
 
 def reference_units_required(screening: Screening) -> dict[Unit.Role, int]:

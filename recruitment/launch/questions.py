@@ -7,6 +7,7 @@ from annotation.gold_checks import expected_side
 from annotation.services.reference_units import ROLES
 from annotation.services.screening import (
     reference_units_needed,
+    role_counts,
     screening_of,
     screening_problems,
 )
@@ -17,7 +18,6 @@ from recruitment.launch.check import (
     error,
     warning,
 )
-from recruitment.reference_unit_forms import role_counts
 from studies.models import Study, Unit
 from tiebreak.digits import percent
 from tiebreak.reading.words import counted

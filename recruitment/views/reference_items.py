@@ -9,12 +9,12 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from annotation.services.reference_units import ROLES, add_chosen_unit
+from annotation.services.screening import role_counts
 from recruitment.reference_unit_forms import (
     PER_PAGE,
     ChosenUnitForm,
     candidate,
     candidates,
-    role_counts,
     role_to_make,
 )
 from studies.access import of_study
