@@ -46,7 +46,7 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.goto(f"{url}/admin/studies/study/add/")
     page.get_by_label("Title").fill("Which note is better?")
     page.locator("#id_dataset").select_option(label=dataset.name)
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Create the study").click()
     page.get_by_role("button", name="Save and continue").click()
     page.locator("#id_guidelines").fill("# Please\n\nRead *both* texts.")
     page.locator("#id_criteria-0-question").fill("Which note is better?")
