@@ -9,6 +9,7 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
 from tiebreak.digits import in_digits, money
+from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.messages import NO_PLAN_KNOWN
 from tiebreak.reading.while_open import sequence_finding
 from tiebreak.reading.words import counted
@@ -16,6 +17,9 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.selection import PairComponents
 from tiebreak.report.model.stopping import NeededInstances, PairSequence, StoppingSection
 from tiebreak.stats import VarianceComponents, design_grid
+
+# As many ratings as the study has, and twice and four times as many.
+SIZES = (1, 2, 4)
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ def stopping_context(study: Study, section: CriterionSection) -> dict[str, Any]:
         "now": _now(study, stopping),
         "closing": CLOSED_EARLY if study.status == Study.Status.CLOSED else CLOSING_EARLY,
         "needed": _rows(study, section, stopping),
+        "more_buys": _more_buys(study, section) if stopping.is_reached else [],
         "assumes": NEEDED_ASSUMES,
         "at_one_look": AT_ONE_LOOK,
     }
@@ -77,6 +82,17 @@ def _more(
     ratings = round(more * study.mean_ratings * _units(study))
     costs = "unknown" if cost is None else f"about {money(more * cost)} {study.currency}"
     return f"about {more:,}", f"about {ratings:,}", costs
+
+
+def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, str]]:
+    """Return what a study of each size would cost in all, and the smallest difference it would see."""
+    cost = _cost_of_instance(study)
+    if cost is None:
+        return []
+    each = cost / Decimal(str(study.mean_ratings)) / _units(study)
+    sees = dict(smallest_difference_figure(section).rows)
+    sizes = [section.n_ratings * times for times in SIZES if section.n_ratings * times in sees]
+    return [(f"{n:,}", in_digits(sees[n]), f"{money(n * each)} {study.currency}") for n in sizes]
 
 
 def _units(study: Study) -> int:

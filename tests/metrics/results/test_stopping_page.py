@@ -1,5 +1,6 @@
 """The page *Stopping*: the width so far, what is still needed and costs, and what ending concludes."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -81,6 +82,24 @@ def test_a_study_with_several_ratings_says_what_one_look_needs():
     rows = {row.target: row for row in stopping_context(study, section(study))["needed"]}
     counts = [rows[f"width 0.{n}"].at_one_look.split()[0] for n in ("20", "10", "05")]
     assert int(counts[0]) < int(counts[1]) < int(counts[2])
+
+
+def test_four_times_the_ratings_cost_four_times_as_much_and_see_half_the_difference(study):
+    about = section(study)
+    assert stopping_context(study, about)["more_buys"] == []  # the plan is not reached yet
+    reached = replace(about, stopping=replace(about.stopping, is_reached=True))
+    rows = stopping_context(study, reached)["more_buys"]
+    # Two pounds for four tasks of one instance each, rated once.
+    assert [row[0::2] for row in rows] == [
+        ("24", "12.00 GBP"),
+        ("48", "24.00 GBP"),
+        ("96", "48.00 GBP"),
+    ]
+    sees = [float(row[1]) for row in rows]
+    assert sees[2] == pytest.approx(sees[0] / 2, abs=0.006)
+    Study.objects.filter(pk=study.pk).update(reward=None)
+    study.refresh_from_db()
+    assert stopping_context(study, reached)["more_buys"] == []
 
 
 def test_few_instances_have_no_forecast():
