@@ -111,8 +111,7 @@ class ChannelLimit:
     @property
     def amount(self) -> Decimal:
         """The most that everyone it can ever admit costs, with fees."""
-        is_over = self.channel.closed_at or self.channel.study.status == Study.Status.CLOSED
-        admits = 0 if is_over else self.most_people or 0
+        admits = 0 if self.channel.closed_at else self.most_people or 0
         return self.with_newcomers(max(0, admits - self.people))
 
     def with_newcomers(self, people: int) -> Decimal:

@@ -25,7 +25,7 @@ from recruitment.admission import (
     newcomers_pay,
 )
 from recruitment.ledger import Due, Ledger, due, ledger
-from recruitment.messages import BEYOND_BUDGET, UNDER_PROMISE
+from recruitment.messages import BEYOND_BUDGET, PAYS_LESS, PAYS_MORE, PROMISED, UNDER_PROMISE
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
@@ -34,6 +34,8 @@ from studies.models import Study
 from tiebreak.digits import money
 
 NOTHING = Cost()
+# More than so many times the promised hourly pay is rather a slip than generosity.
+FAR_BEYOND = 3
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,15 @@ class Forecast:
         return self.budget is not None and self.maximum.total > self.budget
 
     @property
-    def is_under_promise(self) -> bool:
+    def other_than_promised(self) -> tuple[str, str] | None:
+        """The code and the sentence if the hourly pay is below the promise, or far beyond it."""
         rate, promise = self.hourly_rate, self.promised_hourly_rate
-        return rate is not None and promise is not None and rate < promise
+        if rate is None or promise is None or promise <= rate <= FAR_BEYOND * promise:
+            return None
+        code, what_to_do = (
+            ("under_promise", PAYS_LESS) if rate < promise else ("over_promise", PAYS_MORE)
+        )
+        return code, PROMISED.format(money(rate), money(promise), self.currency, what_to_do)
 
 
 def forecast(study: Study, *, hits: int) -> Forecast:
