@@ -303,7 +303,10 @@ def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     fields = [name for _, options in SizeStep.fieldsets for name in options["fields"]]
     typed = [name for name in fields if name in request.GET]
     form = modelform_factory(Study, fields=typed)(request.GET, instance=study)
-    form.is_valid()  # what is not valid keeps its stored value
+    stored = {name: getattr(study, name) for name in typed}
+    form.is_valid()
+    for name in form.errors.keys() & stored.keys():
+        setattr(study, name, stored[name])
     return render(request, "recruitment/costs.html", {"study": study, **cost_context(study)})
 
 
