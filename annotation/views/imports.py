@@ -111,7 +111,7 @@ class UploadForm(forms.Form):
 @researchers_only
 def new_study(request: HttpRequest) -> HttpResponse:
     """Take a file: a bundle is imported, and a table leads to the page of its columns."""
-    is_sent = request.method == "POST"
+    is_sent, start = request.method == "POST", start_named(request.GET.get("begin", ""))
     form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm()
     if is_sent and form.is_valid():
         upload = None
@@ -125,7 +125,9 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 address = reverse("annotation:import-columns", args=[upload.token])
                 return redirect(f"{address}?study={draft.pk}")
             if reading.kind != BUNDLE:
-                return redirect(f"annotation:import-{_page_of(upload, reading)}", upload.token)
+                return redirect(
+                    f"annotation:import-{_page_of(upload, reading, start.slug)}", upload.token
+                )
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
             return import_now_or_later(
                 request, ImportRequest(upload, _user(request), known_dataset=known)
@@ -139,7 +141,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
     limits = upload_limits()
     context = {
         "draft": _draft(request),
-        "start": start_named(request.GET.get("begin", "")),
+        "start": start,
         "form": form,
         "samples": SAMPLE_FILES,
         "limits": f"{limits.rows:,} rows, {MAX_COLUMNS} columns and {limits.cell:,} characters",
@@ -153,12 +155,13 @@ def _draft(request: HttpRequest) -> Study | None:
     return study_for(request.user, key) if key else None
 
 
-def _page_of(upload: KeptUpload, reading: Read) -> str:
+def _page_of(upload: KeptUpload, reading: Read, start: str) -> str:
     """Return the page of texts to be rated, or of ratings, or the one that asks which they are."""
     if reading.kind != TABLE:
         return "ratings"
     if not reading.ratings:
-        return "ratings" if reading.doubt else "columns"
+        # Without ratings for certain, the page answers about what it asked for.
+        return "ratings" if start == "ratings" else "columns"
     _, summary, _ = inspect_upload(upload, Choice())
     return "kind" if summary.is_usable and len(summary.systems) > 1 else "ratings"
 
