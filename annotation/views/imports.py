@@ -57,6 +57,11 @@ NOT_ALL_READ = (
 NOT_A_TABLE = (
     "The file is no plain table of texts. Import it as a new study from the list of studies."
 )
+ALREADY_IMPORTED = (
+    "This study was created from the file already. To create another one, upload the file again."
+)
+# In the session: the upload that was imported last, and the address of its study.
+IMPORTED = "imported"
 MAX_LISTED = 50
 OfToken = Callable[[HttpRequest, str], HttpResponse]
 MAX_TITLE = 200
@@ -85,7 +90,7 @@ class UploadForm(forms.Form):
     file = FilesField(
         label="File",
         required=False,
-        widget=FilesInput(attrs={"accept": SUFFIXES, "multiple": True}),
+        widget=FilesInput(attrs={"accept": SUFFIXES, "multiple": True, "required": True}),
     )
     upload = forms.CharField(required=False, widget=forms.HiddenInput)
     # Shown only if the dataset turns out to be on this server already.
@@ -104,6 +109,7 @@ class UploadForm(forms.Form):
     def offer_known_dataset(self, upload: KeptUpload) -> None:
         """Ask whether to use the known dataset, without another upload of the file."""
         self.data = {**self.data, "upload": upload.token}
+        del self.fields["file"].widget.attrs["required"]
         self.fields["use_known"].widget = forms.CheckboxInput()
 
 
@@ -186,7 +192,9 @@ def import_now_or_later(request: HttpRequest, wanted: ImportRequest) -> HttpResp
     if imported.remarks:
         messages.warning(request, " ".join(imported.remarks))
     is_over = imported.study.status == Study.Status.CLOSED
-    return redirect("metrics:results" if is_over else "studies:data", imported.study.pk)
+    page = redirect("metrics:results" if is_over else "studies:data", imported.study.pk)
+    request.session[IMPORTED] = [wanted.upload.token, page.url]
+    return page
 
 
 def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfToken:
@@ -197,6 +205,10 @@ def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfTo
         try:
             kept = kept_upload(token=upload, by=_user(request))
         except DomainError as refusal:
+            token, study = request.session.get(IMPORTED, ("", ""))
+            if token == upload:  # the browser's Back, after the study was created
+                messages.info(request, ALREADY_IMPORTED, extra_tags="already_imported")
+                return redirect(study)
             messages.error(request, refusal.message, extra_tags=refusal.code)
             return redirect("annotation:new-study")
         return view(request, kept)

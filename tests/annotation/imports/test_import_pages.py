@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -89,6 +90,18 @@ def test_fields_are_proposed_named_and_stored(client, ada):
     study = Study.objects.get()
     assert study.fields == "context\nthe plan"
     assert study.dataset.instances.first().metadata["the plan"] == "Go to 0."
+
+
+def test_the_way_back_from_a_new_study_leads_to_it(client, ada, folder):
+    address = upload(client)
+    created = create(client, address)["Location"]
+    assert client.post(address)["Location"] == created
+    again = client.get(address, follow=True)
+    assert again.redirect_chain == [(created, 302)]
+    assert "already_imported" in codes_on(again)
+    gone = upload(client)
+    shutil.rmtree(folder)
+    assert client.get(gone)["Location"] == reverse(UPLOAD)
 
 
 @pytest.mark.parametrize("start", ["texts", "prompts", "ratings"])
