@@ -27,8 +27,8 @@ UNCLEAR = (
 )
 ONE_TEXT = (
     "Only one column may have texts of a system: {}. A comparison needs the texts of two: a column for"
-    " each, or one row per text and a column that names its system. If these are one system's texts, or"
-    " the prompts, choose that."
+    " each, or one row per text and a column that names its system. If these are one system's texts,"
+    " type its name; if they are the prompts, choose that layout."
 )
 SAME_TEXTS = (
     "These columns have the same texts in every row, so there is nothing to compare: {}. Leave all but"
