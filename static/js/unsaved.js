@@ -43,7 +43,8 @@
   // What is typed stays in this browser until the server said that it is saved: a session may end,
   // the server may fail, a tab may be closed. Passwords and files are never kept.
   const user = document.querySelector("[data-user]")?.dataset.user;
-  const keyOf = (form) => `typed ${user} ${location.pathname} ${form.getAttribute("action")}`;
+  // A form keeps its key where it is refused, which is at the address that it was sent to.
+  const keyOf = (form) => `typed ${user} ${new URL(form.getAttribute("action") || "", location).pathname}`;
   const valueOf = (field) => {
     if (field.type === "checkbox" || field.type === "radio") return field.checked;
     return field.multiple ? [...field.options].map((option) => option.selected) : field.value;
