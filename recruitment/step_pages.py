@@ -169,7 +169,7 @@ def _make(request: HttpRequest, study: Study) -> None:
         perturbation = form.cleaned_data["perturbation"] or OBVIOUS
         degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
         return
-    with stored_upload(upload, "known.jsonl", LINES) as path:
+    with stored_upload(upload, LINES) as path:
         import_reference_units(study=study, role=role, path=path, limits=upload_limits())
 
 
