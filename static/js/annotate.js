@@ -52,13 +52,11 @@
     return chosen && chosen.checkValidity() ? chosen.value : "";
   }
   // Browsers drop a comma from a number, unless their language writes one: 2,5 would become 25 unseen.
-  form.addEventListener("beforeinput", ({ target, data }) => {
-    if (target.type !== "number" || data !== ",") return;
-    const before = target.value;
-    setTimeout(() => {
-      const isDropped = target.value === before && !target.validity.badInput;
-      if (isDropped) document.execCommand("insertText", false, ".");
-    });
+  const writesComma = (1.5).toLocaleString(navigator.language).includes(",");
+  form.addEventListener("beforeinput", (event) => {
+    if (writesComma || event.target.type !== "number" || event.data !== ",") return;
+    event.preventDefault();
+    document.execCommand("insertText", false, ".");
   });
   const NO_LABEL = ",";
   const BROKEN = `${NO_LABEL}broken`;

@@ -440,6 +440,16 @@ def test_on_a_phone_texts_are_first_and_second_and_so_it_is_recorded(
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
+def test_a_decimal_comma_is_not_dropped(chromium_page: Page, live_server):
+    """Chromium writes numbers in its own language, and here drops the comma while it is typed."""
+    study = make_open_study(instances=1, unit_kind="generation", scale="interval")
+    enter(chromium_page, live_server, study)
+    chromium_page.get_by_role("spinbutton").press_sequentially("2,5")
+    chromium_page.get_by_role("spinbutton").press("Tab")
+    expect_status(chromium_page, "saved")
+    assert Rating.objects.get().label == "2.5"
+
+
 def test_without_javascript_the_page_does_the_same(browser, live_server):
     study = make_open_study(instances=1, ratings_per_hit=1)
     context = browser.new_context(java_script_enabled=False)
