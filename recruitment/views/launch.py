@@ -86,7 +86,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "plans_first": any(check.code in PLANNING for check in current),
         "frozen": () if study.opened_at is None else final_of(study),
         "settings": {} if study.opened_at is None else frozen_settings(study),
-        "screens": len(PAGES),
+        "screens": sum(page.is_in(study) for page in PAGES.values()),
         **costs,
     }
     if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):

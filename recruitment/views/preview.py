@@ -65,7 +65,7 @@ def _page(
         raise Http404("The preview has no such page.")
     context = {
         "study": study,
-        "preview": {key: page.title for key, page in PAGES.items()},
+        "preview": {key: page.title for key, page in PAGES.items() if page.is_in(study)},
         "preview_page": name,
         "screen": screen,
         "embedded": embedded,
@@ -74,12 +74,12 @@ def _page(
     if screen == "phone":
         context |= {"title": PAGES[name].title, "phone": PHONE}
         return render(request, "recruitment/preview_phone.html", context)
-    parts = PAGES[name].context(request, study, criteria)
-    if parts is None:
-        context |= {"title": PAGES[name].title}
-        response = render(request, "recruitment/preview_absent.html", context)
+    page = PAGES[name]
+    if page.is_in(study):
+        parts, template = page.context(request, study, criteria), page.template
     else:
-        response = render(request, PAGES[name].template, context | parts)
+        parts, template = {"title": page.title}, "recruitment/preview_absent.html"
+    response = render(request, template, context | parts)
     return allow_frames(response, ["'self'"]) if screen == "framed" else response
 
 
@@ -90,11 +90,9 @@ def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion])
 
 def _quick_check(
     _request: HttpRequest, study: Study, _criteria: Sequence[Criterion]
-) -> dict[str, Any] | None:
-    questions = list(study.comprehension.all())
-    screening = screening_of(study)
-    tries = screening.comprehension_tries if screening else Screening().comprehension_tries
-    return {"form": ComprehensionForm(questions), "left": tries} if questions else None
+) -> dict[str, Any]:
+    screening, form = screening_of(study), ComprehensionForm(list(study.comprehension.all()))
+    return {"form": form, "left": (screening or Screening()).comprehension_tries}
 
 
 def _finish(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:
@@ -128,20 +126,28 @@ def _by_channel(request: HttpRequest, study: Study) -> tuple[Platform, Channel, 
 
 def _reference_unit(
     name: str, _request: HttpRequest, study: Study, criteria: Sequence[Criterion]
-) -> dict[str, Any] | None:
-    """Return the page of the first unit of the training or the test, or None if there is none."""
-    role, screening = STAGES[name], screening_of(study)
-    units = reference_units(study, role)
-    n = getattr(screening, f"{role.value}_units", 0)
-    if screening is None or not n or not units:
-        return None
+) -> dict[str, Any]:
+    """Return the page of the first unit of the training or the test."""
+    screening, units, n = _stage(name, study)
     hit_unit = _with_texts(HITUnit.objects.filter(unit=units[0].pk)).first()
     assert hit_unit is not None
     return {
         "page": _page_of(hit_unit, study, criteria),
-        "progress": UnitProgress(index=1, of=n, stage=role.value),
+        "progress": UnitProgress(index=1, of=n, stage=STAGES[name].value),
         "needed": screening.pass_mark,
     }
+
+
+def _has_stage(name: str, study: Study) -> bool:
+    _, units, n = _stage(name, study)
+    return bool(n and units)
+
+
+def _stage(name: str, study: Study) -> tuple[Screening, list[Unit], int]:
+    """Return the screening, and the units of its training or its test with the number shown."""
+    screening = screening_of(study) or Screening(training_units=0, qualification_units=0)
+    n = getattr(screening, f"{STAGES[name].value}_units")
+    return screening, reference_units(study, STAGES[name]) if n else [], n
 
 
 def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) -> dict[str, Any]:
@@ -150,7 +156,7 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     hit_unit = _with_texts(planned.order_by("hit__number", "pk")).first()
     unit = hit_unit.unit if hit_unit else unplanned_unit(study)
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
-    tasks, has_checks = study.hits_each(study.hits.main().count()) or 1, mixes_in_checks(study)
+    tasks, has_checks = study.hits_each(collection_of(study).hits) or 1, mixes_in_checks(study)
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     texts = unit.generations if unit else ()
     return {
@@ -210,11 +216,12 @@ def _systems(study: Study) -> list[int]:
 
 
 class Page(NamedTuple):
-    """A page of annotators: what it is called, and its context, None where the study has none."""
+    """A page of annotators: what it is called, what it shows, and whether a study has it."""
 
     title: str
     template: str
-    context: Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
+    context: Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any]]
+    is_in: Callable[[Study], bool] = lambda _: True
 
 
 PAGES = {
@@ -227,9 +234,21 @@ PAGES = {
             "criteria": criteria,
         },
     ),
-    "quick-check": Page("Quick check", "annotation/comprehension.html", _quick_check),
-    "practice": Page("Practice", "annotation/unit.html", partial(_reference_unit, "practice")),
-    "test": Page("Test", "annotation/unit.html", partial(_reference_unit, "test")),
+    "quick-check": Page(
+        "Quick check",
+        "annotation/comprehension.html",
+        _quick_check,
+        lambda study: study.comprehension.exists(),
+    ),
+    **{
+        name: Page(
+            name.title(),
+            "annotation/unit.html",
+            partial(_reference_unit, name),
+            partial(_has_stage, name),
+        )
+        for name in STAGES
+    },
     "unit": Page("Task", "annotation/unit.html", _sample),
     "finish": Page("Finish", "recruitment/end.html", _finish),
 }

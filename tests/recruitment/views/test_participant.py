@@ -5,8 +5,10 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.models import Rating
+from annotation.participant_evidence import evidence_of
 from recruitment.models import Channel, Payment, Submission
 from studies.models import Membership
 from tests.annotation.annotators import annotator, form_of
@@ -194,6 +196,20 @@ def test_the_confirmation_of_an_exclusion_shows_quality_and_no_outcome(member):
     assert not any(word in prose for word in (*systems, "win rate", "elo", "ranking"))
     post_confirmed(editor, act(ann, "exclude"), {"reason": "Failed checks."})
     assert study.events.get(verb="exclude").details["reason"] == "Failed checks."
+    told = fromstring(editor.get(page_of(ann)).text).xpath("string(//*[@data-exclusion])")
+    assert "editor" in told
+    assert "Failed checks." in told
+
+
+def test_what_was_found_is_beside_the_number_and_a_rule_reads_the_same_for_everybody(member):
+    study = paying_study(instances=30, ratings_per_hit=1)
+    ann = make_participation(study, "ann")
+    for _ in range(30):
+        complete(ann)
+    page = fromstring(member(study, "owner").get(page_of(ann)).text)
+    (row,) = page.xpath("//tr[@data-sign='run']")
+    assert evidence_of(ann).sign("run").is_unusual == bool(row.xpath("td[1]//*[@data-unusual]"))
+    assert not page.xpath("//tr[@data-sign]/td[last()]/*")
 
 
 def test_the_page_takes_as_few_statements_for_many_answers(member, django_assert_max_num_queries):

@@ -4,11 +4,12 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
 from metrics.results.question_pages import PAGES
-from metrics.results.selectors import source_of
+from metrics.results.selectors import source_of, stored_report
 from metrics.results.services import ensure_fresh, refresh_report
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
@@ -17,6 +18,7 @@ from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.reading.figures.files import CONTENT_TYPES
 from tiebreak.reading.findings import STRATA, stratum_name
+from tiebreak.reading.shown import bias_estimates, rater_measures
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
@@ -69,6 +71,23 @@ def test_it_works(client, study):
         "Leave-one-out"
         in client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).text
     )
+
+
+def test_a_measure_says_what_it_is_computed_from_and_the_foot_of_a_page_only_what_all_share(
+    client, study
+):
+    report = stored_report(refresh_report(study=study))
+    about = report.criteria["preference"]
+    rows = {row.name: row for row in rater_measures(about)}
+    for name, estimate in bias_estimates(about.bias).items():
+        if estimate.is_defined:
+            assert (rows.pop(name).cases, estimate.n > about.n_units) == ("preferences", True)
+    rows.pop("Consistency", None)
+    assert {(row.cases, row.n <= about.n_units) for row in rows.values()} == {("items", True)}
+    for page in PAGES:
+        shown = client.get(reverse("metrics:results-tab", args=[study.pk, page.slug])).text
+        foot = fromstring(shown).xpath("string(//*[contains(@class, 'meta')])")
+        assert str(report.replicates) not in foot
 
 
 def test_a_non_member_gets_no_page_of_a_study(client, study):
