@@ -24,6 +24,7 @@ from tests.browser.accessibility import (
     check_leads,
     check_legible,
     check_prints,
+    check_stacks,
     check_targets,
 )
 from tests.browser.test_researcher_pages import log_in, with_everything
@@ -117,8 +118,8 @@ def faults_of(page: Page, url: str) -> list[str]:
         for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
             faults += faults_by(check, page, f"{url} at {width}")
     faults += faults_by(check_grounds, page, url)
-    faults += faults_by(check_begins, page, f"{url} at 360")
-    faults += faults_by(check_follows, page, f"{url} at 360")
+    for check in (check_begins, check_follows, check_stacks):
+        faults += faults_by(check, page, f"{url} at 360")
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(400)  # Django's links fade from one scheme to the other
     faults += faults_by(check_contrast, page, f"{url}, dark")

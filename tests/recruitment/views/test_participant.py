@@ -8,10 +8,10 @@ from django.urls import reverse
 from lxml.html import fromstring
 
 from annotation.models import Rating
-from annotation.participant_evidence import evidence_of
 from recruitment.models import Channel, Payment, Submission
 from studies.models import Membership
 from tests.annotation.annotators import annotator, form_of
+from tests.annotation.test_participant_evidence import rated, study_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, prose_of
 from tests.recruitment.views.test_ledger import complete, paying_study
@@ -202,14 +202,14 @@ def test_the_confirmation_of_an_exclusion_shows_quality_and_no_outcome(member):
 
 
 def test_what_was_found_is_beside_the_number_and_a_rule_reads_the_same_for_everybody(member):
-    study = paying_study(instances=30, ratings_per_hit=1)
-    ann = make_participation(study, "ann")
-    for _ in range(30):
-        complete(ann)
-    page = fromstring(member(study, "owner").get(page_of(ann)).text)
-    (row,) = page.xpath("//tr[@data-sign='run']")
-    assert evidence_of(ann).sign("run").is_unusual == bool(row.xpath("td[1]//*[@data-unusual]"))
-    assert not page.xpath("//tr[@data-sign]/td[last()]/*")
+    study = study_of(scale="ordinal:1..5")
+    quick, slow = (rated(study, str(ms), "1" * 24, ms=ms) for ms in (100, 20_000))
+    client, rules = member(study, "owner"), []
+    for one, unusual in ((quick, {"seconds", "fast"}), (slow, set())):
+        page = fromstring(client.get(page_of(one)).text)
+        assert set(page.xpath("//td[1]//*[@data-unusual]/ancestor::tr/@data-sign")) == unusual
+        rules.append([cell.text_content() for cell in page.xpath("//tr[@data-sign]/td[last()]")])
+    assert rules[0] == rules[1]
 
 
 def test_the_page_takes_as_few_statements_for_many_answers(member, django_assert_max_num_queries):

@@ -13,6 +13,7 @@ from metrics.results.selectors import source_of, stored_report
 from metrics.results.services import ensure_fresh, refresh_report
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
+from tests.metrics.studies import preferences, report_of
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
@@ -73,20 +74,23 @@ def test_it_works(client, study):
     )
 
 
-def test_a_measure_says_what_it_is_computed_from_and_the_foot_of_a_page_only_what_all_share(
-    client, study
-):
+def test_a_measure_says_what_it_is_computed_from():
+    rows = preferences([[1, -1, 1], [1, 1, 0]] * 12, side_a=("left", "right"))
+    about = report_of(rows).criteria["preference"]
+    measures = {row.name: row for row in rater_measures(about)}
+    biases = [measures.pop(name) for name in bias_estimates(about.bias) if name in measures]
+    assert {row.cases for row in biases} == {"preferences"}
+    assert max(row.n for row in biases) > about.n_units
+    measures.pop("Consistency", None)
+    assert {(row.cases, row.n <= about.n_units) for row in measures.values()} == {("items", True)}
+
+
+def test_the_foot_of_a_page_says_only_what_all_its_intervals_share(client, study):
     report = stored_report(refresh_report(study=study))
-    about = report.criteria["preference"]
-    rows = {row.name: row for row in rater_measures(about)}
-    for name, estimate in bias_estimates(about.bias).items():
-        if estimate.is_defined:
-            assert (rows.pop(name).cases, estimate.n > about.n_units) == ("preferences", True)
-    rows.pop("Consistency", None)
-    assert {(row.cases, row.n <= about.n_units) for row in rows.values()} == {("items", True)}
     for page in PAGES:
         shown = client.get(reverse("metrics:results-tab", args=[study.pk, page.slug])).text
         foot = fromstring(shown).xpath("string(//*[contains(@class, 'meta')])")
+        assert f"seed {report.seed}" in foot
         assert str(report.replicates) not in foot
 
 
