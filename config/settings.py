@@ -292,7 +292,7 @@ elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
 else:
     raise ImproperlyConfigured("TIEBREAK_DATABASE_URL must begin with sqlite: or postgres:.")
 # Whoever saves a form with an error comes to the field that has it.
-FORM_RENDERER = "studies.focused_fields.FocusingRenderer"
+FORM_RENDERER = "studies.bound_fields.FormRenderer"
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -91,7 +91,7 @@ class ChannelLimit:
     @cached_property
     def _groups(self) -> list["Group"]:
         known = self.known_groups
-        groups = _groups(admitted(self.channel)) if known is None else known
+        groups = known if known is not None else _groups_of(admitted(self.channel))
         return [group for group in groups if group.came_by(self.channel)]
 
     @property
@@ -191,8 +191,12 @@ class Maximum:
 
 def maximum(study: Study, hits: int | None = None) -> Maximum:
     """Return what the study can cost at most with its settings and channels."""
-    collection = collection_of(study, hits)
-    channels, groups = list(study.channels.all()), _groups(_all_admitted(study))
+    return maximum_of(study, collection_of(study, hits), admitted_groups([study])[study.pk])
+
+
+def maximum_of(study: Study, collection: Collection, groups: Sequence["Group"]) -> Maximum:
+    """Return what a study can cost at most that collects so much and has admitted these people."""
+    channels = list(study.channels.all())
     open_link, is_open = Channel(provider=OPEN_LINK), is_open_to_all(study, channels)
     # Who entered by the open link before another channel closed it is paid as before.
     open_link.closed_at = None if is_open else study.created_at
@@ -204,18 +208,30 @@ def maximum(study: Study, hits: int | None = None) -> Maximum:
     return Maximum(tuple(limit_of(one, collection, groups) for one in channels))
 
 
-def _groups(people: QuerySet[Participation]) -> list[Group]:
-    """Return admitted people by what is reserved for each, in one statement."""
+def admitted_groups(studies: Iterable[Study]) -> dict[str, list[Group]]:
+    """Return the admitted people of studies by key, in one statement."""
+    groups: dict[str, list[Group]] = {study.pk: [] for study in studies}
+    for key, group in _groups(_all_admitted(groups)):
+        groups[key].append(group)
+    return groups
+
+
+def _groups_of(people: QuerySet[Participation]) -> list[Group]:
+    return [group for _, group in _groups(people)]
+
+
+def _groups(people: QuerySet[Participation]) -> list[tuple[str, Group]]:
+    """Return admitted people by study and by what is reserved for each, in one statement."""
     bonus = Q(kind=Payment.Kind.BONUS)
     paid = {
         "rewarded": sum_of(Payment.objects.exclude(bonus)),
         "bonus": sum_of(Payment.objects.filter(bonus)),
     }
-    keys = ("submission__channel", "may_earn", *paid, *AGREED)
+    keys = ("study", "submission__channel", "may_earn", *paid, *AGREED)
     rows = people.order_by().annotate(**paid).values_list(*keys).annotate(n=Count("pk"))
     return [
-        Group(channel, may_earn, rewarded, bonuses, Agreed(*agreed), n)
-        for channel, may_earn, rewarded, bonuses, *agreed, n in rows
+        (study, Group(channel, may_earn, rewarded, bonuses, Agreed(*agreed), n))
+        for study, channel, may_earn, rewarded, bonuses, *agreed, n in rows
     ]
 
 
@@ -231,10 +247,10 @@ def admitted(channel: Channel) -> QuerySet[Participation]:
     of_channel = Q(submission__channel=channel.pk) if channel.pk else Q(pk__in=())
     if channel.provider == OPEN_LINK:
         of_channel |= Q(submission__channel=None)
-    return _all_admitted(channel.study).filter(of_channel)
+    return _all_admitted([channel.study_id]).filter(of_channel)
 
 
-def _all_admitted(study: Study) -> QuerySet[Participation]:
+def _all_admitted(studies: Iterable[str]) -> QuerySet[Participation]:
     """Return all who may be owed something (`may_earn`), or were paid.
 
     Who agreed and ended without a task that can be paid has given the place back.
@@ -245,7 +261,7 @@ def _all_admitted(study: Study) -> QuerySet[Participation]:
     has_worked = Q(Exists(Assignment.objects.filter(PAID_TASK, **of_person)))
     may_earn = (Q(consented_at__isnull=False) & (goes_on | has_worked)) | is_paid_for_test
     is_paid = Q(Exists(Payment.objects.filter(status__in=PAID, **of_person)))
-    people = Participation.objects.filter(study=study, simulated=False)
+    people = Participation.objects.filter(study__in=list(studies), simulated=False)
     return people.annotate(may_earn=may_earn).filter(Q(may_earn=True) | is_paid)
 
 

@@ -14,9 +14,18 @@ from django.db.models.functions import Now
 
 from annotation.counts import StudyCounts
 from annotation.models import HIT, Place
-from recruitment.admission import OPEN_LINK, PAID, Maximum, collection_of, maximum, newcomers_pay
+from recruitment.admission import (
+    OPEN_LINK,
+    PAID,
+    Maximum,
+    admitted_groups,
+    collection_of,
+    maximum,
+    maximum_of,
+    newcomers_pay,
+)
 from recruitment.ledger import Due, Ledger, due, ledger
-from recruitment.messages import BEYOND_BUDGET, UNDER_PROMISE
+from recruitment.messages import BEYOND_BUDGET, PAYS_LESS, PAYS_MORE, PROMISED, UNDER_PROMISE
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
@@ -25,6 +34,8 @@ from studies.models import Study
 from tiebreak.digits import money
 
 NOTHING = Cost()
+# More than so many times the promised hourly pay is rather a slip than generosity.
+FAR_BEYOND = 3
 
 
 @dataclass(frozen=True)
@@ -67,15 +78,22 @@ class Forecast:
         return self.budget is not None and self.maximum.total > self.budget
 
     @property
-    def is_under_promise(self) -> bool:
+    def other_than_promised(self) -> tuple[str, str] | None:
+        """The code and the sentence if the hourly pay is below the promise, or far beyond it."""
         rate, promise = self.hourly_rate, self.promised_hourly_rate
-        return rate is not None and promise is not None and rate < promise
+        if rate is None or promise is None or promise <= rate <= FAR_BEYOND * promise:
+            return None
+        code, what_to_do = (
+            ("under_promise", PAYS_LESS) if rate < promise else ("over_promise", PAYS_MORE)
+        )
+        return code, PROMISED.format(money(rate), money(promise), self.currency, what_to_do)
 
 
 def forecast(study: Study, *, hits: int) -> Forecast:
     """Return what collecting all responses to this number of HITs costs with the study's settings.
 
     Who entered an opened study costs what they agreed to, and what is left what newcomers are paid.
+    What people cannot do because the channels do not admit enough of them costs nothing.
     """
     needs = {
         "the tasks per annotator": study.hits_per_annotator,
@@ -84,12 +102,13 @@ def forecast(study: Study, *, hits: int) -> Forecast:
     }
     collection, asked = collection_of(study, hits), asked_of_one(study, hits)
     prefetch_related_objects([study], "channels")
+    most = maximum(study, hits)
     return Forecast(
         currency=study.currency,
         responses=collection.responses,
         people=collection.people if study.hits_per_annotator else None,
-        cost=_whole_cost(study, collection),
-        maximum=maximum(study, hits),
+        cost=_whole_cost(study, collection, most),
+        maximum=most,
         budget=study.budget,
         hourly_rate=_hourly_rate(_pays(study, hits), asked) if study.reward is not None else None,
         minutes=asked.minutes if asked else None,
@@ -100,12 +119,14 @@ def forecast(study: Study, *, hits: int) -> Forecast:
     )
 
 
-def _whole_cost(study: Study, collection: Collection) -> Cost | None:
+def _whole_cost(study: Study, collection: Collection, most: Maximum) -> Cost | None:
     if study.status == Study.Status.DRAFT:
-        return _to_collect(study, collection)
+        cost = _to_collect(study, collection)
+        return cost and cost.at_most(most.total)
     completed = study.places.filter(completed_at__isnull=False).count()
     paid = _paid([study.pk]).get(study.pk, NOTHING)
-    so_far = _spending(study, collection, completed, paid, due([study])[study.pk])
+    left = _left(study, collection, completed)
+    so_far = _spending(study, left, paid, due([study])[study.pk], most)
     return None if so_far.committed is None else so_far.paid + so_far.committed
 
 
@@ -182,13 +203,11 @@ def highest_fee(channels: Many[Channel]) -> Decimal:
 class Spending(NamedTuple):
     """What was paid, and what is owed or still to come, with fees.
 
-    `committed` is None if the study does not say what a response costs. `to_collect` is the part of it
-    for responses that nobody has given yet.
+    `committed` is None if the study does not say what a response costs.
     """
 
     paid: Cost
     committed: Cost | None = NOTHING
-    to_collect: Cost = NOTHING
 
 
 @dataclass(frozen=True)
@@ -233,15 +252,16 @@ class Accounts:
             return None
         plan, money, owed = self.plan, self.ledger.money, self.ledger.owed.total
         paid = Cost(money.rewards, money.fees)
-        so_far = _spending(plan, _collection(plan), completed_places(plan), paid, self.ledger.due)
-        left, committed = so_far.to_collect.total, so_far.committed
+        left = _left(plan, _collection(plan), completed_places(plan))
+        so_far = _spending(plan, left, paid, self.ledger.due, self.maximum)
+        committed = so_far.committed
         return StudyCosts(
             currency=self.plan.currency,
             spent=so_far.paid.total,
             fees=so_far.paid.fees.quantize(CENT),
             owed=owed,
             owed_to=self.ledger.unpaid,
-            to_come=None if committed is None else max(left, committed.total - owed),
+            to_come=None if committed is None else max(Decimal(0), committed.total - owed),
         )
 
     @cached_property
@@ -302,13 +322,14 @@ def spending_of(studies: Many[Any]) -> dict[str, Spending]:
     """Return the spending of studies that were read with `plan_counts`, by key."""
     paid, of_people = _paid([study.pk for study in studies]), due(studies)
     prefetch_related_objects(list(studies), "channels")
+    admitted = admitted_groups(studies)
     return {
         key: _spending(
             study,
-            _collection(study),
-            completed_places(study),
+            _left(study, _collection(study), completed_places(study)),
             paid.get(key, NOTHING),
             of_people[key],
+            maximum_of(study, _collection(study), admitted[key]),
         )
         for study in studies
         for key in [study.pk]
@@ -319,19 +340,22 @@ def _collection(study: Any) -> Collection:
     return collection_of(study, study.hits_total, study.places_total)
 
 
-def _spending(
-    study: Study, collection: Collection, completed: int, spent: Cost, people: Due
-) -> Spending:
-    """Return the spending; a closed study collects nothing more."""
+def _left(study: Study, collection: Collection, completed: int) -> Collection:
+    """Return what is left to collect; a closed study collects nothing more."""
+    left = 0 if study.status == Study.Status.CLOSED else collection.responses - completed
+    return replace(collection, most_answers=max(0, left))
+
+
+def _spending(study: Study, left: Collection, spent: Cost, people: Due, most: Maximum) -> Spending:
+    """Return the spending for what is left to collect, which the maximum limits."""
     if study.status == Study.Status.DRAFT or study.dry_run_of_id is not None:
         return Spending(spent)
-    left = 0 if study.status == Study.Status.CLOSED else collection.responses - completed
-    to_collect = _to_collect(study, replace(collection, most_answers=max(0, left)), people)
+    to_collect = _to_collect(study, left, people)
     if to_collect is None:
         return Spending(spent, committed=None)
     # Who is paid once for all tasks may do some of the rest.
     committed = max(people.once_they_stop, people.so_far + to_collect, key=lambda cost: cost.total)
-    return Spending(spent, committed, to_collect)
+    return Spending(spent, committed.at_most(most.total - spent.total))
 
 
 def _paid(studies: list[str]) -> dict[str, Cost]:

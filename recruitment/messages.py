@@ -228,6 +228,9 @@ UNDER_PROMISE = (
     "The median hourly pay is lower than the study promised. Raise the reward, or pay a bonus to"
     " annotators who took longer."
 )
+PROMISED = "An hour is paid {0} {2} with the screening, and the study promises {1}. {3}"
+PAYS_LESS = "Raise the reward, or lower the minutes or the tasks per annotator."
+PAYS_MORE = "Check the reward, the minutes and the tasks per annotator."
 BEYOND_BUDGET = (
     "What people were paid, or can still earn, exceeds the study's budget by {} {}. A platform"
     " may have paid people that the study did not expect. Compare the payments with the platform's"

@@ -26,6 +26,13 @@ class Cost:
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(self.amount + other.amount, self.fees + other.fees)
 
+    def at_most(self, total: Decimal) -> "Cost":
+        """Return the cost, or if it is more than this total, the total in the same proportion."""
+        if self.total <= total:
+            return self
+        fees = (self.fees * max(total, Decimal(0)) / self.total).quantize(CENT)
+        return Cost(max(total, Decimal(0)) - fees, fees)
+
     @classmethod
     def of(cls, amount: Decimal, fee_percent: Decimal) -> "Cost":
         return cls(amount, amount * fee_percent / 100)

@@ -116,7 +116,8 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     detail = f"{costs.currency}, median, with screening"
     detail += f"; promised {money(promised)}" if promised else ""
     most = money(accounting.maximum.total)
-    sums = f"{costs.currency} paid, {money(costs.owed)} owed, at most {most}"
+    sums = f"{costs.currency} paid, {money(costs.owed)} owed"
+    sums += f", at most {most}" if study.status != Study.Status.CLOSED else ""
     return [
         Fact("money", "Money", money(costs.spent), sums),
         Fact("hourly", "Hourly pay", str(rate), detail)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
 
-from recruitment.launch.check import LaunchCheck, warning
+from recruitment.launch.check import DATA, LaunchCheck, warning
 from studies.models import Generation, Instance, Study
 from studies.rendering.recognising import SIGNS
 from tiebreak.digits import in_digits
@@ -144,6 +144,7 @@ def _names(findings: _Findings) -> Iterator[LaunchCheck]:
         f"Texts contain the name of a system, model or vendor that is not in the source text"
         f" {counted(n, 'time')}, so annotators may learn which system wrote them: {listed}."
         " Replace the names in the data and import it again, or leave out these instances.",
+        DATA,
     )
 
 
@@ -154,6 +155,7 @@ def _self_references(findings: _Findings) -> Iterator[LaunchCheck]:
             f"{counted(len(keys), 'text says', 'texts say')} “as an AI” or the like"
             f" ({_keys(keys)}), so annotators may recognise the system. Rewrite these texts in the"
             " data, or leave out their instances.",
+            DATA,
         )
 
 
@@ -170,6 +172,7 @@ def _formats(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
             f"Systems can be told apart by the format of their texts: {'; '.join(telling)}."
             " Ask all systems for the same format, or bring the texts into one format before you"
             " import them.",
+            DATA,
         )
 
 
@@ -184,6 +187,7 @@ def _lengths(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
             f" {short:g} characters), so annotators can tell them apart, and a preference for longer"
             " texts would look like a preference for the system. Ask for texts of the same length, or report"
             " results by length.",
+            DATA,
         )
 
 

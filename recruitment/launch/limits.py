@@ -5,6 +5,7 @@ from math import ceil
 
 from django.db.models import Count, Q
 
+from recruitment.admission import maximum
 from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.platforms.invitation import people
 from studies.models import Study
@@ -27,21 +28,29 @@ def enough_answers(study: Study) -> Iterator[LaunchCheck]:
 def enough_people(study: Study) -> Iterator[LaunchCheck]:
     """Nobody does the same HIT twice, so R ratings need at least R people."""
     hits = study.hits.main().count()
+    if not hits:
+        return
     counts = [len(people(channel)) for channel in study.channels.filter(closed_at__isnull=True)]
     # Where a channel has no list, others can enter as well.
-    if not counts or not all(counts) or not hits:
-        return
-    invited = sum(counts)
+    invited = sum(counts) if counts and all(counts) else None
     hits_each = study.hits_each(hits)
     needed = max(study.most_ratings, ceil(study.places_of(hits) / hits_each))
-    if invited < needed:
-        yield warning(
-            "too_few_people",
-            f"{counted(invited, 'annotator is', 'annotators are')} invited, but {counted(hits, 'task')}"
-            f" with R = {study.planned_ratings} need at least {needed}, because one annotator"
-            f" may do {hits_each}. Invite more, or lower R.",
-            RECRUITMENT,
+    need = (
+        f"but {counted(hits, 'task')} with R = {study.planned_ratings} need at least {needed},"
+        f" because one annotator may do {hits_each}"
+    )
+    if invited is not None and invited < needed:
+        invitations = counted(invited, "annotator is", "annotators are")
+        sentence = f"{invitations} invited, {need}. Invite more, or lower R."
+        yield warning("too_few_people", sentence, RECRUITMENT)
+    admitted = maximum(study, hits).most_people
+    if admitted and admitted < needed:
+        people_admitted = counted(admitted, "person is", "people are")
+        sentence = (
+            f"At most {people_admitted} admitted, {need}. The rest would never be collected. Raise the"
+            " maximum of people on Recruit or the tasks per annotator, or lower R."
         )
+        yield warning("too_few_admitted", sentence, RECRUITMENT)
 
 
 def limits_agree(study: Study) -> Iterator[LaunchCheck]:

@@ -1,16 +1,13 @@
 """Check that the study cannot cost more than its budget, and pays nobody for tasks that do not exist."""
 
 from collections.abc import Iterator
+from copy import copy
 
 from django.utils.text import get_text_list
 
 from recruitment.admission import check_budget, collection_of, maximum
-from recruitment.launch.check import (
-    SIZE,
-    LaunchCheck,
-    error,
-    warning,
-)
+from recruitment.costs import forecast
+from recruitment.launch.check import SIZE, LaunchCheck, error, warning
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.reading.words import counted
@@ -23,6 +20,13 @@ def within_budget(study: Study) -> Iterator[LaunchCheck]:
         check_budget(study)
     except DomainError as refusal:
         yield error(refusal.code, refusal.message, SIZE)
+
+
+def pay_as_promised(study: Study) -> Iterator[LaunchCheck]:
+    # A copy, because a forecast keeps the channels that it reads with its study.
+    found = forecast(copy(study), hits=study.hits.main().count()).other_than_promised
+    if found is not None:
+        yield warning(*found, SIZE)
 
 
 def tasks_for_each_payment(study: Study) -> Iterator[LaunchCheck]:

@@ -9,6 +9,7 @@ from recruitment.launch.check import (
     DATA,
     GENERATE_SELECT,
     LAUNCH,
+    SIZE,
     LaunchCheck,
     error,
     warning,
@@ -68,6 +69,7 @@ def systems_are_connected(study: Study) -> Iterator[LaunchCheck]:
             f"The systems fall into {len(groups)} groups without comparisons between them, so they"
             f" cannot be ranked together: {listed}. Compare more pairs per instance, add instances,"
             " or use a baseline.",
+            SIZE,
         )
 
 

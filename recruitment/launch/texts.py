@@ -39,6 +39,7 @@ def empty_texts(study: Study) -> Iterator[LaunchCheck]:
             "empty_texts",
             f"{counted(n, 'item')} would show an empty text. Sample the text again or leave out its"
             " instance, unless you want empty texts rated.",
+            DATA,
         )
 
 

@@ -34,6 +34,7 @@ ALWAYS: tuple[Look, ...] = (
 AT_FIRST: tuple[Look, ...] = (
     plan.plan_as_designed,
     money.tasks_for_each_payment,
+    money.pay_as_promised,
     analysis_plan.plan_can_be_followed,
     questions.guidelines,
     questions.gold_checks_for_all,

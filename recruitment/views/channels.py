@@ -208,6 +208,7 @@ def _page(
     cost, statuses = cost_context(study).get("cost"), channel_statuses(study)
     people = cost.people if cost else None
     can_change = held_right(request.user, study) in {Right.CHANGE, Right.OWN}
+    is_first = not any(status.channel for status in statuses)
     context = {
         "study": study,
         "here": "recruit",
@@ -222,6 +223,8 @@ def _page(
         "open_channels": [status for status in statuses if status.is_open],
         "drafts": [status.platform.title for status in statuses if status.is_draft_there],
         "people_needed": people,
+        # Until a channel is set up, that is what the page is for, and not going on.
+        "can_save": is_first and study.status == Study.Status.DRAFT,
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)

@@ -38,6 +38,7 @@ from recruitment.services.participants import (
 )
 from recruitment.services.payments import settle
 from studies.access import Right, of_study, researchers_only, study_for
+from studies.bound_fields import with_point
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import told
@@ -176,8 +177,9 @@ def _researcher(request: HttpRequest) -> User:
 
 
 def _amount(request: HttpRequest) -> Decimal | None:
+    typed = request.POST.get("amount", "")
     try:
-        return Decimal(request.POST["amount"]) if request.POST.get("amount") else None
+        return Decimal(with_point(typed)) if typed else None
     except InvalidOperation as error:
         raise DomainError("amount_not_a_number", AMOUNT_NOT_A_NUMBER, status=400) from error
 

@@ -51,6 +51,15 @@
     const chosen = question.querySelector("input:checked") || question.querySelector("input[type=number]");
     return chosen && chosen.checkValidity() ? chosen.value : "";
   }
+  // Browsers drop a comma from a number, unless their language writes one: 2,5 would become 25 unseen.
+  form.addEventListener("beforeinput", ({ target, data }) => {
+    if (target.type !== "number" || data !== ",") return;
+    const before = target.value;
+    setTimeout(() => {
+      const isDropped = target.value === before && !target.validity.badInput;
+      if (isDropped) document.execCommand("insertText", false, ".");
+    });
+  });
   const NO_LABEL = ",";
   const BROKEN = `${NO_LABEL}broken`;
   // Say what a required reason lacks, as the server would, so that only complete answers are sent.

@@ -39,7 +39,8 @@
   // What is typed stays in this browser until the server said that it is saved: a session may end,
   // the server may fail, a tab may be closed. Passwords and files are never kept.
   const user = document.querySelector("[data-user]")?.dataset.user;
-  const keyOf = (form) => `typed ${user} ${location.pathname} ${form.getAttribute("action")}`;
+  // A form keeps its key where it is refused, which is at the address that it was sent to.
+  const keyOf = (form) => `typed ${user} ${new URL(form.getAttribute("action") || "", location).pathname}`;
   const kept = (form) => [...form.elements].filter((field) => field.name && !field.readOnly
     && !["hidden", "password", "file", "submit", "button"].includes(field.type));
   const valueOf = (field) => {

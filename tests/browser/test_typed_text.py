@@ -51,3 +51,22 @@ def test_no_password_is_kept(page: Page, live_server):
     kept = page.evaluate("JSON.stringify({...localStorage})")
     assert "typed" in kept
     assert "secret-token" not in kept
+
+
+def test_after_a_refusal_what_was_saved_is_not_called_lost(page: Page, live_server):
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    study = make_study(instances=1)
+    Membership.objects.create(study=study, user=ruth)
+    log_in(page, live_server.url)
+    page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
+    channel = page.locator("form[action*='open-link']").first
+    most = channel.locator("[name=most_people]")
+    most.fill("7")
+    channel.locator("[name=pay_claim]").select_option("send")
+    channel.get_by_role("button", name="Set up").click()
+    expect(page.locator(".errorlist")).to_be_visible()
+    channel.locator("[name=pay_contact]").fill("pay@example.org")
+    channel.get_by_role("button", name="Set up").click()
+    expect(page.locator("main .success")).to_be_visible()
+    expect(page.locator("[data-draft]")).to_have_count(0)
+    expect(most).to_have_value("7")

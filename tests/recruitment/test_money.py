@@ -31,7 +31,7 @@ from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import begin_stage
 from recruitment import services
 from recruitment.admission import collection_of, maximum, newcomers_pay
-from recruitment.costs import forecast
+from recruitment.costs import forecast, plan_counts, spending_of
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform, platforms
@@ -209,8 +209,7 @@ class StudyThatPays(RuleBasedStateMachine):
         self.study = opened(sorted(providers), **design)
         self.announced = maximum(self.study).total
         cost = forecast(self.study, hits=collection_of(self.study).hits)
-        if cost.total is not None and design["most_people"] is None:
-            assert cost.total <= self.announced + Decimal("0.01") * cost.people
+        assert cost.total is None or cost.total <= self.announced
         if has_budget:
             self.study = change(self.study, budget=self.announced)
 
@@ -330,9 +329,10 @@ class StudyThatPays(RuleBasedStateMachine):
             return
         study = Study.objects.get(pk=self.study.pk)
         cost = forecast(study, hits=collection_of(study).hits)
-        stated = study.channels.filter(settings__most_people__isnull=False)
-        if cost.total is not None and not stated.exists():
-            assert cost.total <= cost.maximum.total + Decimal("0.01") * (cost.people or 0)
+        listed = spending_of(Study.objects.annotate(**plan_counts()))[study.pk]
+        if cost.total is not None:
+            assert cost.total <= cost.maximum.total
+            assert listed.paid.total + listed.committed.total <= cost.maximum.total
 
     @invariant()
     def the_ledger_stays_within_the_announced_maximum(self):

@@ -18,7 +18,7 @@ from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
 
-LIMIT = 13
+LIMIT = 14
 
 
 @pytest.fixture

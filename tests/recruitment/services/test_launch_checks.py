@@ -208,6 +208,30 @@ def test_fewer_people_than_r_takes_warn():
     assert "9" in numbers_in(launch_checks(study)[0].sentence)
 
 
+def test_a_maximum_of_people_that_cannot_give_all_responses_warns():
+    study = make_planned(ratings_per_hit=3, hits_per_annotator=1, reward=Decimal(1))
+    needed = study.places_of(study.hits.main().count())
+    channel = study.channels.create(provider="open-link", settings={"most_people": needed - 1})
+    assert "too_few_admitted" in warnings(study)
+    sentence = next(one.sentence for one in launch_checks(study) if one.code == "too_few_admitted")
+    assert {str(needed - 1), str(needed)} <= numbers_in(sentence)
+    channel.settings = {"most_people": needed}
+    channel.save()
+    assert "too_few_admitted" not in warnings(study)
+
+
+@pytest.mark.parametrize(
+    ("reward", "code"),
+    [("0.99", {"under_promise"}), ("1", set()), ("3", set()), ("3.01", {"over_promise"})],
+)
+def test_pay_below_the_promise_or_far_beyond_it_warns(reward, code):
+    study = make_planned(hits_per_annotator=1, minutes_per_hit=4, promised_hourly_rate=15)
+    study.channels.create(provider="open-link")
+    Study.objects.filter(pk=study.pk).update(reward=Decimal(reward))
+    study.refresh_from_db()
+    assert warnings(study) - {"pay_not_claimable"} == code
+
+
 @pytest.mark.parametrize(
     ("limits", "code"),
     [

@@ -248,7 +248,7 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
     cost = shown["cost"]
     assert (shown["hits"], cost.responses, cost.people) == (4, 20, 10)
     assert (cost.cost.amount, cost.cost.fees, cost.total) == (20, 5, 25)
-    assert (cost.hourly_rate, cost.is_under_promise) == (Decimal(10), True)
+    assert (cost.hourly_rate, cost.other_than_promised[0]) == (Decimal(10), "under_promise")
     study.refresh_from_db()
     assert (study.ratings_per_hit, study.reward) == (3, None)
 
