@@ -63,9 +63,10 @@ def _page(
     """Return a page; an ``embedded`` one runs no script, and a "framed" one has no navigation."""
     if name not in PAGES:
         raise Http404("The preview has no such page.")
+    pages = pages_in(study)
     context = {
         "study": study,
-        "preview": {key: page.title for key, page in PAGES.items() if page.is_in(study)},
+        "preview": {key: page.title for key, page in pages.items()},
         "preview_page": name,
         "screen": screen,
         "embedded": embedded,
@@ -75,7 +76,7 @@ def _page(
         context |= {"title": PAGES[name].title, "phone": PHONE}
         return render(request, "recruitment/preview_phone.html", context)
     page = PAGES[name]
-    if page.is_in(study):
+    if name in pages:
         parts, template = page.context(request, study, criteria), page.template
     else:
         parts, template = {"title": page.title}, "recruitment/preview_absent.html"
@@ -128,7 +129,9 @@ def _reference_unit(
     name: str, _request: HttpRequest, study: Study, criteria: Sequence[Criterion]
 ) -> dict[str, Any]:
     """Return the page of the first unit of the training or the test."""
-    screening, units, n = _stage(name, study)
+    screening = screening_of(study)
+    units, n = _stage(name, study, screening)
+    assert screening is not None
     hit_unit = _with_texts(HITUnit.objects.filter(unit=units[0].pk)).first()
     assert hit_unit is not None
     return {
@@ -138,16 +141,10 @@ def _reference_unit(
     }
 
 
-def _has_stage(name: str, study: Study) -> bool:
-    _, units, n = _stage(name, study)
-    return bool(n and units)
-
-
-def _stage(name: str, study: Study) -> tuple[Screening, list[Unit], int]:
-    """Return the screening, and the units of its training or its test with the number shown."""
-    screening = screening_of(study) or Screening(training_units=0, qualification_units=0)
-    n = getattr(screening, f"{STAGES[name].value}_units")
-    return screening, reference_units(study, STAGES[name]) if n else [], n
+def _stage(name: str, study: Study, screening: Screening | None) -> tuple[list[Unit], int]:
+    """Return the reference units of the training or the test, and how many it has; none if it has none."""
+    n = getattr(screening, f"{STAGES[name].value}_units", 0)
+    return reference_units(study, STAGES[name]) if n else [], n
 
 
 def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) -> dict[str, Any]:
@@ -216,12 +213,11 @@ def _systems(study: Study) -> list[int]:
 
 
 class Page(NamedTuple):
-    """A page of annotators: what it is called, what it shows, and whether a study has it."""
+    """A page of annotators: what it is called, and its context in a study that has it."""
 
     title: str
     template: str
     context: Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any]]
-    is_in: Callable[[Study], bool] = lambda _: True
 
 
 PAGES = {
@@ -234,21 +230,17 @@ PAGES = {
             "criteria": criteria,
         },
     ),
-    "quick-check": Page(
-        "Quick check",
-        "annotation/comprehension.html",
-        _quick_check,
-        lambda study: study.comprehension.exists(),
-    ),
-    **{
-        name: Page(
-            name.title(),
-            "annotation/unit.html",
-            partial(_reference_unit, name),
-            partial(_has_stage, name),
-        )
-        for name in STAGES
-    },
+    "quick-check": Page("Quick check", "annotation/comprehension.html", _quick_check),
+    "practice": Page("Practice", "annotation/unit.html", partial(_reference_unit, "practice")),
+    "test": Page("Test", "annotation/unit.html", partial(_reference_unit, "test")),
     "unit": Page("Task", "annotation/unit.html", _sample),
     "finish": Page("Finish", "recruitment/end.html", _finish),
 }
+
+
+def pages_in(study: Study) -> dict[str, Page]:
+    """Return the pages that annotators of this study meet."""
+    screening = screening_of(study)
+    has = {name: bool(_stage(name, study, screening)[0]) for name in STAGES}
+    has["quick-check"] = study.comprehension.exists()
+    return {name: page for name, page in PAGES.items() if has.get(name, True)}
