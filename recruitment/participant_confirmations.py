@@ -130,7 +130,7 @@ def paying_awaiting(study: Study, awaiting: Sequence[Participation]) -> Question
         listed=payees(amounts),
         sentences=(
             *_payments_by_platform(amounts, study.currency),
-            "Each payment is made once, even if you confirm twice.",
+            f"Each payment is {'made' if is_paid_here else 'recorded'} once, even if you confirm twice.",
         ),
         button=verb,
         facts=tuple(sorted((one.public_id, str(amount)) for one, amount in amounts.items())),

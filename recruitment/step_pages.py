@@ -169,7 +169,7 @@ def _make(request: HttpRequest, study: Study) -> None:
         perturbation = form.cleaned_data["perturbation"] or OBVIOUS
         degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
         return
-    with stored_upload(upload, "known.jsonl", LINES) as path:
+    with stored_upload(upload, LINES) as path:
         import_reference_units(study=study, role=role, path=path, limits=upload_limits())
 
 
@@ -303,7 +303,10 @@ def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     fields = [name for _, options in SizeStep.fieldsets for name in options["fields"]]
     typed = [name for name in fields if name in request.GET]
     form = modelform_factory(Study, fields=typed)(request.GET, instance=study)
-    form.is_valid()  # what is not valid keeps its stored value
+    stored = {name: getattr(study, name) for name in typed}
+    form.is_valid()
+    for name in form.errors.keys() & stored.keys():
+        setattr(study, name, stored[name])
     return render(request, "recruitment/costs.html", {"study": study, **cost_context(study)})
 
 

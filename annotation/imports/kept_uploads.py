@@ -12,10 +12,16 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 
-from annotation.imports.uploads import Upload, check_room, check_size, confined, write_upload
+from annotation.imports.uploads import (
+    Upload,
+    check_room,
+    check_size,
+    confined,
+    name_of,
+    write_upload,
+)
 from jobs.clock import database_now
 from tiebreak.errors import DomainError
-from tiebreak.file_names import file_name
 from tiebreak.formats import FormatError, atomic_path
 from tiebreak.formats.confined import EXISTING, RATINGS, TABLE, UPLOAD, Read
 from tiebreak.formats.layouts import Choice, Seen
@@ -110,11 +116,6 @@ def keep_upload(*, upload: Upload, by: User) -> KeptUpload:
     kept.path.parent.mkdir(parents=True)
     write_upload(upload, kept.path)
     return kept
-
-
-def name_of(upload: Upload) -> str:
-    """Return the name of an uploaded file, without folders, in a length that any disk takes."""
-    return file_name(Path(upload.name or "").name, "table")
 
 
 def kept_upload(*, token: str, by: User) -> KeptUpload:

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 
 from tiebreak.errors import DomainError
+from tiebreak.file_names import file_name
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import FULL, Bounds, Read, read_confined
 from tiebreak.formats.limits import Limits
@@ -49,6 +50,11 @@ def upload_limits() -> Limits:
         unpacked=settings.TIEBREAK_MAX_UNPACKED_BYTES,
         advice=ADVICE,
     )
+
+
+def name_of(upload: Upload) -> str:
+    """Return the name of an uploaded file, without folders, in a length that any disk takes."""
+    return file_name(Path(upload.name or "").name, "table")
 
 
 def check_size(upload: Upload, name: str) -> None:
@@ -97,11 +103,12 @@ def write_upload(upload: Upload, path: Path) -> None:
 
 
 @contextmanager
-def stored_upload(upload: Upload, name: str, task: str) -> Iterator[Path]:
+def stored_upload(upload: Upload, task: str) -> Iterator[Path]:
     """Store an upload in a temporary file, after a confined process could read it as this task.
 
     Raises `FormatError` if it is too large to be read while the researcher waits.
     """
+    name = name_of(upload)
     check_size(upload, name)
     limit = settings.TIEBREAK_IMPORT_AT_ONCE_BYTES
     if (upload.size or 0) > limit:

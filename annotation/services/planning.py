@@ -393,7 +393,7 @@ def _generations(
     keys = rows.values_list("instance", "system", "sample_index", "pk")
     for instance_id, system, sample, generation in keys.iterator(chunk_size=BATCH):
         by_instance[instance_id].setdefault(system, {})[sample] = generation
-    for instance in instances.only("key"):
+    for instance in instances.only("dataset", "key"):
         yield instance, by_instance[instance.pk]
 
 

@@ -57,6 +57,11 @@ NOT_ALL_READ = (
 NOT_A_TABLE = (
     "The file is no plain table of texts. Import it as a new study from the list of studies."
 )
+ALREADY_IMPORTED = (
+    "This study was created from the file already. To create another one, upload the file again."
+)
+# In the session: the upload that was imported last, and the address of its study.
+IMPORTED = "imported"
 MAX_LISTED = 50
 OfToken = Callable[[HttpRequest, str], HttpResponse]
 MAX_TITLE = 200
@@ -85,7 +90,7 @@ class UploadForm(forms.Form):
     file = FilesField(
         label="File",
         required=False,
-        widget=FilesInput(attrs={"accept": SUFFIXES, "multiple": True}),
+        widget=FilesInput(attrs={"accept": SUFFIXES, "multiple": True, "required": True}),
     )
     upload = forms.CharField(required=False, widget=forms.HiddenInput)
     # Shown only if the dataset turns out to be on this server already.
@@ -104,6 +109,7 @@ class UploadForm(forms.Form):
     def offer_known_dataset(self, upload: KeptUpload) -> None:
         """Ask whether to use the known dataset, without another upload of the file."""
         self.data = {**self.data, "upload": upload.token}
+        del self.fields["file"].widget.attrs["required"]
         self.fields["use_known"].widget = forms.CheckboxInput()
 
 
@@ -111,7 +117,7 @@ class UploadForm(forms.Form):
 @researchers_only
 def new_study(request: HttpRequest) -> HttpResponse:
     """Take a file: a bundle is imported, and a table leads to the page of its columns."""
-    is_sent = request.method == "POST"
+    is_sent, start = request.method == "POST", start_named(request.GET.get("begin", ""))
     form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm()
     if is_sent and form.is_valid():
         upload = None
@@ -125,7 +131,9 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 address = reverse("annotation:import-columns", args=[upload.token])
                 return redirect(f"{address}?study={draft.pk}")
             if reading.kind != BUNDLE:
-                return redirect(f"annotation:import-{_page_of(upload, reading)}", upload.token)
+                return redirect(
+                    f"annotation:import-{_page_of(upload, reading, start.slug)}", upload.token
+                )
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
             return import_now_or_later(
                 request, ImportRequest(upload, _user(request), known_dataset=known)
@@ -139,7 +147,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
     limits = upload_limits()
     context = {
         "draft": _draft(request),
-        "start": start_named(request.GET.get("begin", "")),
+        "start": start,
         "form": form,
         "samples": SAMPLE_FILES,
         "limits": f"{limits.rows:,} rows, {MAX_COLUMNS} columns and {limits.cell:,} characters",
@@ -153,12 +161,13 @@ def _draft(request: HttpRequest) -> Study | None:
     return study_for(request.user, key) if key else None
 
 
-def _page_of(upload: KeptUpload, reading: Read) -> str:
+def _page_of(upload: KeptUpload, reading: Read, start: str) -> str:
     """Return the page of texts to be rated, or of ratings, or the one that asks which they are."""
     if reading.kind != TABLE:
         return "ratings"
     if not reading.ratings:
-        return "ratings" if reading.doubt else "columns"
+        # Without ratings for certain, the page answers about what it asked for.
+        return "ratings" if start == "ratings" else "columns"
     _, summary, _ = inspect_upload(upload, Choice())
     return "kind" if summary.is_usable and len(summary.systems) > 1 else "ratings"
 
@@ -183,7 +192,9 @@ def import_now_or_later(request: HttpRequest, wanted: ImportRequest) -> HttpResp
     if imported.remarks:
         messages.warning(request, " ".join(imported.remarks))
     is_over = imported.study.status == Study.Status.CLOSED
-    return redirect("metrics:results" if is_over else "studies:data", imported.study.pk)
+    page = redirect("metrics:results" if is_over else "studies:data", imported.study.pk)
+    request.session[IMPORTED] = [wanted.upload.token, page.url]
+    return page
 
 
 def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfToken:
@@ -194,6 +205,10 @@ def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfTo
         try:
             kept = kept_upload(token=upload, by=_user(request))
         except DomainError as refusal:
+            token, study = request.session.get(IMPORTED, ("", ""))
+            if token == upload:  # the browser's Back, after the study was created
+                messages.info(request, ALREADY_IMPORTED, extra_tags="already_imported")
+                return redirect(study)
             messages.error(request, refusal.message, extra_tags=refusal.code)
             return redirect("annotation:new-study")
         return view(request, kept)

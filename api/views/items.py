@@ -63,6 +63,6 @@ class ReferenceUnits(Resource):
         All rows are stored, or none; `problems` of a refusal lists the lines.
         """
         study, role = self.study(), Unit.Role(self.values["role"])
-        with stored_upload(self.values["rows"], "known.jsonl", LINES) as path:
+        with stored_upload(self.values["rows"], LINES) as path:
             n = import_reference_units(study=study, role=role, path=path, limits=upload_limits())
         return {"created": n}

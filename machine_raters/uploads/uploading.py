@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.validators import FileExtensionValidator
 
-from annotation.imports.kept_uploads import keep_upload, kept_upload, name_of
+from annotation.imports.kept_uploads import keep_upload, kept_upload
 from annotation.imports.uploads import Upload, confined, stored_upload, upload_limits
 from jobs.kinds import JobKind, Progress
 from jobs.models import Job
@@ -73,7 +73,8 @@ def upload_verdicts(
     Raises as `add_machine_ratings` and `add_verdicts` do; a file has the limits of uploads.
     """
     if format == RATINGS:  # whose readers go by the suffix
-        upload.name = f"ratings{Path(upload.name or '').suffix.lower()}"
+        name = Path(upload.name or "")
+        upload.name = f"{name.stem}{name.suffix.lower()}"
     options = {"format": format, "criterion": criterion, "rater": rater}
     if (upload.size or 0) > settings.TIEBREAK_IMPORT_AT_ONCE_BYTES:
         kept = keep_upload(upload=upload, by=by)
@@ -82,7 +83,7 @@ def upload_verdicts(
         return start_job(
             kind=VerdictsJob.name, owner=study.pk, exclusive_key=key, options=options, by=by
         )
-    with stored_upload(upload, name_of(upload), format) as path:
+    with stored_upload(upload, format) as path:
         return _add(study, path, options)
 
 

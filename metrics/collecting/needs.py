@@ -13,6 +13,7 @@ from annotation.services.late_answers import pending
 from jobs.models import Job
 from recruitment.costs import Accounts, accounts
 from recruitment.launch.channels import somebody_can_enter
+from recruitment.ledger import pays_by_platform
 from recruitment.models import Payment
 from recruitment.people_table import WAITING
 from studies.design.steps import count_of, missing_steps
@@ -117,13 +118,17 @@ _OF_STUDY = Q(participation__study=OuterRef("pk"))
 
 def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator[Need]:
     url, entries = reverse("recruitment:ledger", args=[study.pk]), accounting.ledger
+    by_platform = any(map(pays_by_platform, accounting.plan.channels.all()))
     for name, (sentence, button) in SENTENCES.items():
         if people := entries.totals.listed[name]:
             text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
             pays = name if WAITING[name].is_paid else ""
             # The sum that is owed is known for all lists together.
             owed = f", {money(entries.owed.amount)} {study.currency}" * (people == entries.unpaid)
-            label = f"Pay {counted(people, 'person', 'people')}{owed}…" if pays else button
+            whom = counted(people, "person", "people")
+            # Where no platform pays, the button records what the researcher has paid.
+            paying = f"Pay {whom}" if by_platform else f"Mark {whom} as paid"
+            label = f"{paying}{owed}…" if pays else button
             yield Need(name, text, f"{url}?list={name}", label, pays)
     if accounting.beyond_budget:
         yield Need("beyond_budget", accounting.beyond_budget, url)

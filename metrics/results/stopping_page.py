@@ -9,7 +9,7 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
 from tiebreak.digits import in_digits, money
-from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
+from tiebreak.reading.figures.planning.smallest_difference import smallest_differences
 from tiebreak.reading.messages import NO_PLAN_KNOWN
 from tiebreak.reading.while_open import sequence_finding
 from tiebreak.reading.words import counted
@@ -90,7 +90,7 @@ def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, 
     if cost is None:
         return []
     each = cost / Decimal(str(study.mean_ratings)) / _units(study)
-    sees = dict(smallest_difference_figure(section).rows)
+    sees = smallest_differences(section)
     sizes = [section.n_ratings * times for times in SIZES if section.n_ratings * times in sees]
     return [(f"{n:,}", in_digits(sees[n]), f"{money(n * each)} {study.currency}") for n in sizes]
 

@@ -23,6 +23,8 @@ def within_budget(study: Study) -> Iterator[LaunchCheck]:
 
 
 def pay_as_promised(study: Study) -> Iterator[LaunchCheck]:
+    if study.promised_hourly_rate is None:
+        return
     # A copy, because a forecast keeps the channels that it reads with its study.
     found = forecast(copy(study), hits=study.hits.main().count()).other_than_promised
     if found is not None:

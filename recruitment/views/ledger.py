@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.models import Participation
 from recruitment.costs import accounts
-from recruitment.ledger import search_for
+from recruitment.ledger import pays_by_platform, search_for
 from recruitment.models import Payment
 from recruitment.people_table import WAITING, lists_with_people, people_on
 from recruitment.services.payments import settle_payment
@@ -39,6 +39,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "costs": accounting.costs,
         "beyond_budget": accounting.beyond_budget,
         "under_promise": accounting.under_promise,
+        "by_platform": any(map(pays_by_platform, accounting.plan.channels.all())),
         "lists": lists_with_people(entries),
         "chosen": chosen,
         "total": entries.totals.participants,

@@ -1,10 +1,14 @@
 // Warns before leaving a page with unsaved changes.
 "use strict";
 (() => {
-  // A form that was refused counts as changed, because its values are stored nowhere else.
   // One that only asks for another page has nothing to save.
   const saves = (form) => form.method !== "get";
-  const changed = new Set([...document.querySelectorAll("form:has(.errorlist)")].filter(saves));
+  const kept = (form) => [...form.elements].filter((field) => field.name && !field.readOnly
+    && !["hidden", "password", "file", "submit", "button"].includes(field.type));
+  // A form that was refused counts as changed, because its values are stored nowhere else; one that
+  // had a file alone has come back empty.
+  const refused = [...document.querySelectorAll("form:has(.errorlist)")].filter(saves);
+  const changed = new Set(refused.filter((form) => kept(form).length));
   let sending = null;
 
   const recordChange = (event) => {
@@ -41,8 +45,6 @@
   const user = document.querySelector("[data-user]")?.dataset.user;
   // A form keeps its key where it is refused, which is at the address that it was sent to.
   const keyOf = (form) => `typed ${user} ${new URL(form.getAttribute("action") || "", location).pathname}`;
-  const kept = (form) => [...form.elements].filter((field) => field.name && !field.readOnly
-    && !["hidden", "password", "file", "submit", "button"].includes(field.type));
   const valueOf = (field) => {
     if (field.type === "checkbox" || field.type === "radio") return field.checked;
     return field.multiple ? [...field.options].map((option) => option.selected) : field.value;

@@ -77,3 +77,23 @@ def test_another_layout_is_guessed_anew(columns: Page):
     page.get_by_label("Long:").check()
     expect(page.locator("input[name=shown_layout]")).to_have_value("long")
     expect(page.get_by_label("Long:")).to_be_checked()
+
+
+def test_a_refused_upload_is_left_without_a_question(columns: Page):
+    page = columns
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.get_by_role("link", name="Choose another file").click()
+    file = page.locator("#id_file")
+    page.get_by_role(
+        "button", name="Continue"
+    ).click()  # the browser asks for a file, and sends nothing
+    assert file.evaluate("input => input.validity.valueMissing")
+    picture = {"name": "a.png", "mimeType": "image/png", "buffer": bytes(range(256)) * 9}
+    file.set_input_files(picture)
+    page.get_by_role("button", name="Continue").click()
+    expect(page.locator(".errorlist").first).to_contain_text("a.png")
+    page.get_by_text("Sample files").click()  # without a click, a browser never asks
+    page.get_by_role("link", name="Studies").first.click()
+    expect(page.get_by_role("link", name="Texts I have")).to_be_visible()
+    assert not asked

@@ -14,7 +14,7 @@ from recruitment.models import Channel, Payment
 from studies.models import Study
 from tests.annotation.annotators import annotator
 from tests.recruitment.test_money import CHANNELS
-from tests.studies.factories import make_open_study
+from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -89,6 +89,16 @@ def test_the_pages_of_a_study_that_pays_take_few_statements(client, study, name,
     """Launch looks again at the warnings with which it was opened, by a fixed number of statements."""
     refresh_report(study=study)
     assert len(statements(client, reverse(name, args=[study.pk]))) <= most
+
+
+def test_launch_takes_as_few_statements_for_many_instances(client):
+    def taken(instances: int) -> int:
+        study = make_study(instances=instances, member=User.objects.create_user(str(instances)))
+        client.force_login(User.objects.get(username=str(instances)))
+        User.objects.update(is_staff=True)
+        return len(statements(client, reverse("recruitment:launch", args=[study.pk])))
+
+    assert taken(4) == taken(9)
 
 
 def test_costs_take_as_few_statements_for_many_channels(client, study):

@@ -30,6 +30,7 @@ from tiebreak.formats.readers import convert, log_of, logs_in, read_verdicts
 from tiebreak.formats.readers.logs.inspect_logs import MAX_FILES as MAX_LOG_FILES
 from tiebreak.formats.readers.verdicts import NAMELESS
 from tiebreak.formats.rows import Row, read_jsonl
+from tiebreak.formats.tables.encodings import NOT_TEXT, check_is_text
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.reading import Table, open_table
 
@@ -213,9 +214,11 @@ def _carried_out(
         return _logs(path, into, limits) or _table_or_ratings(path, into, limits, bounds, sheet)
     if task == EXISTING:
         return _existing(order, path, limits)
+    readable = "JSON Lines" if task == LINES else "CSV, JSON or JSON Lines"
     with path.open("rb") as file:
         if file.read(6).startswith(CONTAINERS):
-            raise FormatError.of(path.name, None, "unknown_format", "is no plain text. Unpack it")
+            raise FormatError.of(path.name, None, "unknown_format", NOT_TEXT.format(readable))
+    check_is_text(path, readable)
     if task not in (RATINGS, LINES):
         read_verdicts(task, path, "machine" if task in NAMELESS else "")
     with suppress(FormatError):  # the reader names it again, with what the study adds

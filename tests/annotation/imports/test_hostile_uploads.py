@@ -22,10 +22,17 @@ from annotation.exports.export_jobs import remove_expired_exports
 from annotation.imports import kept_uploads, uploads
 from annotation.imports.kept_uploads import keep_upload
 from studies.data.table_import import inspect_table
-from tests.refusals import refused
+from tests.refusals import refused, refused_file
 from tiebreak.file_names import file_name
 from tiebreak.formats import FormatError
-from tiebreak.formats.confined import UPLOAD, Bounds, PlainTable, read_confined
+from tiebreak.formats.confined import (
+    LINES,
+    RATINGS,
+    UPLOAD,
+    Bounds,
+    PlainTable,
+    read_confined,
+)
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import Limits
 from tiebreak.formats.readers import VERDICT_FORMATS
@@ -128,7 +135,7 @@ HOSTILE = {
     "outside.zip": (zipped("../a.csv"), "unsafe_path"),
     "often.csv.gz": (packed(b"id,a,b\n", 9), "packed_too_often"),
     "zips.zip": (
-        zipped("a.csv.gz", "b.csv.gz", content=gzip.compress(bytes(15_000_000))),
+        zipped("a.csv.gz", "b.csv.gz", content=gzip.compress(b"a" * 15_000_000)),
         "unpacks_too_large",
     ),
     "columns.csv": (b",".join(b"c%d" % i for i in range(30_000)), "too_many_columns"),
@@ -177,6 +184,30 @@ def test_what_unpacks_to_too_much_is_refused_by_name(name, tmp_path):
     begun = time.monotonic()
     assert codes(content, name, tmp_path) == {code}
     assert time.monotonic() - begun < 20  # a loaded machine is slow; unrefused, it takes for ever
+
+
+NOISE = bytes(range(256)) * 20
+BINARY = {
+    "tiny.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\b\2\0\0\0\x90wS\xde",
+    "noise.csv": b"id,answer\n" + NOISE,
+    "zeros.jsonl": bytes(3000),
+    "paper.pdf": b"%PDF-1.7\n",
+    "text.docx": zipped("word/document.xml"),
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", BINARY)
+def test_a_binary_file_is_refused_by_its_own_name_at_every_door(name, tmp_path):
+    assert codes(BINARY[name], name, tmp_path) <= {"not_text", "unknown_format", "no_table"}
+    for task in (UPLOAD, LINES, RATINGS, *VERDICT_FORMATS[:1]):
+        with pytest.raises(FormatError) as refusal:
+            read_confined(task, tmp_path / name, into=tmp_path, limits=LIMITS, bounds=BOUNDS)
+        (problem,) = refusal.value.problems
+        assert (problem.file, problem.line) == (name, None), task
+    upload = SimpleUploadedFile(name, BINARY[name])
+    with refused_file((name, None, problem.code)), uploads.stored_upload(upload, LINES):
+        pass
 
 
 @pytest.mark.parametrize("line", [b"\n", b"1\n"])

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -46,9 +47,10 @@ def folder(settings, tmp_path):
     return tmp_path / "uploads"
 
 
-def upload(client, content=TABLE, name="pilot_outputs.csv"):
+def upload(client, content=TABLE, name="pilot_outputs.csv", begin="texts"):
     """Upload a file, and return the address of the page of its columns."""
-    answer = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile(name, content)})
+    address = f"{reverse(UPLOAD)}?begin={begin}"
+    answer = client.post(address, {"file": SimpleUploadedFile(name, content)})
     assert answer.status_code == 302, codes_on(answer)
     return answer["Location"]
 
@@ -88,6 +90,32 @@ def test_fields_are_proposed_named_and_stored(client, ada):
     study = Study.objects.get()
     assert study.fields == "context\nthe plan"
     assert study.dataset.instances.first().metadata["the plan"] == "Go to 0."
+
+
+def test_the_way_back_from_a_new_study_leads_to_it(client, ada, folder):
+    address = upload(client)
+    created = create(client, address)["Location"]
+    assert client.post(address)["Location"] == created
+    again = client.get(address, follow=True)
+    assert again.redirect_chain == [(created, 302)]
+    assert "already_imported" in codes_on(again)
+    gone = upload(client)
+    shutil.rmtree(folder)
+    assert client.get(gone)["Location"] == reverse(UPLOAD)
+
+
+@pytest.mark.parametrize("start", ["texts", "prompts", "ratings"])
+@pytest.mark.parametrize(
+    ("cell", "code"),
+    [("A text of part {} is here.", "one_text"), ("text {}", "no_text"), ("{}", "no_text")],
+)
+def test_a_table_without_certain_ratings_leads_to_what_was_asked_for(
+    cell, code, start, client, ada
+):
+    table = "id,a\n" + "".join(f"{n},{cell.format(n)}\n" for n in range(3))
+    page = client.get(upload(client, table.encode(), "one.csv", start))
+    expected = ("ratings", {"no_rater"}) if start == "ratings" else ("columns", {code})
+    assert (page_of(page), codes_on(page)) == expected
 
 
 def create(client, address, **changes):

@@ -90,7 +90,8 @@ def test_a_matrix_becomes_a_closed_study(client, ada):
 
 
 def test_a_long_table_with_other_names_is_corrected(client, ada):
-    address = upload(client, LONG.replace(b"annotator", b"who").replace(b"rating", b"given"))
+    other = LONG.replace(b"annotator", b"who").replace(b"rating", b"given")
+    address = upload(client, other, begin="ratings")
     page = client.get(address)
     assert codes_on(page) == {"no_rater"}
     assert [row.name for row in page.context["rows"]] == ["item_id", "who", "given"]

@@ -102,7 +102,7 @@ def test_only_owners_get_a_button_that_pays(study, role, pays):
     annotator(study).choose()
     study.participations.update(status="finished")
     (need,) = needs_of(study)
-    assert (need.pays, need.button) == ("awaiting_payment", "Pay 1 person, 2.00 GBP…")
+    assert (need.pays, need.button) == ("awaiting_payment", "Mark 1 person as paid, 2.00 GBP…")
     page = member(study, role).get(reverse("metrics:dashboard", args=[study.pk])).text
     assert (reverse("recruitment:pay-many", args=[study.pk]) in page) == pays
     assert f"{reverse('recruitment:ledger', args=[study.pk])}?list=awaiting_payment" in page or pays

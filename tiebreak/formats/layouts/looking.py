@@ -84,8 +84,7 @@ def look_at(
 def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
     """Return the reader that finds ratings in a file, or "", and a code if that is in doubt.
 
-    Only the first rows of a table are tried. A table of texts, or one without numbers, is not in doubt: it
-    has no ratings.
+    Only the first rows of a table are tried.
     Short texts of systems may look like labels, if only the columns say who gave them.
     """
     known = _known(path)
@@ -97,11 +96,10 @@ def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
     first = [row for _, row in islice(rows.rows(TableProblems()), TRIED_ROWS)]
     columns = _profile(rows).columns.items()
     texts = {name for name, column in columns if column.is_prose}
-    is_doubtful = not texts and any(column.is_number for _, column in columns)
     try:
         roles = read_existing(first).columns
-    except (DomainError, InvalidInput) as error:
-        return "", _refused(error, "", "", {}).code if is_doubtful else ""
+    except (DomainError, InvalidInput):
+        return "", ""
     if "rater" in roles:
         return TABLE, ""
     of_raters = {column for role, column in roles.items() if role.startswith(RATER_OF)}

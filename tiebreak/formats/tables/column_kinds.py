@@ -11,7 +11,9 @@ MAX_SYSTEM_NAMES = 1000
 
 def may_be_text(column: Column) -> bool:
     name = column.name
+    is_other = says_answer(name) or says(name, "text") or says(name, "reference")
     is_id = column.is_tokens and says(name, "instance")
+    is_id |= column.is_numbered and not is_other
     if column.is_number or column.is_link or is_id or is_vote(column):
         return False
     if says(name, "fact") and not says_answer(name) and not column.length > 200:
@@ -27,9 +29,7 @@ def may_be_text(column: Column) -> bool:
         return False
     if column.is_prose:
         return True
-    named = (
-        says_answer(name) or says(name, "text") or says(name, "source") or says(name, "reference")
-    )
+    named = is_other or says(name, "source")
     return (named and not says(name, "system")) or (names_model(name) and column.repeats < 2)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from tiebreak import optional
+from tiebreak.formats.errors import FormatError
 
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -22,19 +23,45 @@ LEGACY = (
 CHUNK, SAMPLE = 1024 * 1024, 64 * 1024
 # Share of NUL bytes above which a file without a mark is read as UTF-16.
 MIN_NULS = 0.2
+# How PDF files and the documents of old Office programs begin, and text never does.
+DOCUMENTS = (b"%PDF", b"\xd0\xcf\x11\xe0")
+# Text has hardly any control characters but these; a stray NUL or separator is left to its cell.
+CONTROLS = frozenset(map(chr, range(32))) - set("\t\n\v\f\r\x1a\x1b")
+KINDS_IN_TEXT, SHARE_IN_TEXT, MOST_IN_TEXT = 2, 0.01, 0.3
+NOT_TEXT = "is not a file that can be read here. Save its content as {}, and choose that file"
+
+
+def check_is_text(path: Path, readable: str) -> None:
+    """Raise `FormatError` for a picture, a document, a program, or what else is no text."""
+    with path.open("rb") as file:
+        head = file.read(SAMPLE)
+    if head.startswith(DOCUMENTS):
+        raise FormatError.of(path.name, None, "unknown_format", NOT_TEXT.format(readable))
+    text = head.decode(_wide_encoding(head) or "latin-1", errors="ignore")
+    odd = [character for character in text if character in CONTROLS]
+    is_varied = len(set(odd)) > KINDS_IN_TEXT and len(odd) > SHARE_IN_TEXT * len(text)
+    if is_varied or len(odd) > MOST_IN_TEXT * len(text):
+        raise FormatError.of(path.name, None, "not_text", NOT_TEXT.format(readable))
 
 
 def encoding_of(path: Path) -> str:
     """Return the encoding of a text file; "utf-8" also for UTF-8 with some other bytes in it."""
     with path.open("rb") as file:
-        head = file.read(4096)
-        for mark, name in BOMS:
-            if head.startswith(mark):
-                return name
-        if head.count(0) > MIN_NULS * len(head):
-            return "utf-16-le" if head[1::2].count(0) >= head[::2].count(0) else "utf-16-be"
+        wide = _wide_encoding(file.read(4096))
         file.seek(0)
-        return "utf-8" if _is_utf8(file) else _legacy_encoding(file)
+        return wide or ("utf-8" if _is_utf8(file) else _legacy_encoding(file))
+
+
+def _wide_encoding(head: bytes) -> str:
+    """Return the encoding that a file's beginning is marked with or its NUL bytes tell, or ""."""
+    for mark, name in BOMS:
+        if head.startswith(mark):
+            return name
+    first, second = head[::2].count(0), head[1::2].count(0)
+    # In UTF-16, the NUL bytes are one half of a character, always the same.
+    if first + second > MIN_NULS * len(head) and 10 * min(first, second) < max(first, second):
+        return "utf-16-le" if second > first else "utf-16-be"
+    return ""
 
 
 def write_as_utf8(source: Path, target: Path, encoding: str) -> None:

@@ -1,7 +1,7 @@
 """Guessing the layout of a table and the roles of its columns."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from tiebreak.formats.tables.column_kinds import (
@@ -207,6 +207,8 @@ class Guess:
         system = self._system()
         self._add(roles, "system", system)
         key = self._shared_instance(roles)
+        if key is not None and key.is_numbered:
+            self._leave_out([key.name])  # whatever its name says, nobody reads it
         roles = self._with_reference(roles)
         self._add(roles, "text", self._long_text())
         self._add(roles, "source", self._long_source(key))
@@ -246,6 +248,9 @@ class Guess:
         system = self.profile[roles["system"]]
         if system.distinct < 2:
             return self._instance()
+        exact = [c for c in self.free if self._is_exact_id(c, system)]
+        if exact:
+            return max(exact, key=lambda c: (says(c.name, "instance"), not c.is_number))
         ids = [
             c for c in self.free if may_be_id(c) and c.repeats >= 1.2 and not says(c.name, "sample")
         ]
@@ -256,8 +261,31 @@ class Guess:
             c
             for c in unnamed
             if per_key(self.profile, [c.name], system.name) >= 0.9 * system.distinct
+            and (self._sources_of(c) or not self._sources_of())
         ]
         return max(named or unnamed, key=lambda c: c.distinct, default=None)
+
+    def _is_exact_id(self, column: Column, system: Column) -> bool:
+        """Whether each value is an id that occurs once for each system, with a source of its own."""
+        name = column.name
+        is_named = says(name, "instance") or says(name, "sample")
+        is_id = is_named or (column.is_numbered and not column.is_number)
+        odd = any(says(name, role) for role in ("category", "fact", "person"))
+        if not is_id or odd or not column.is_tokens or not may_be_id(column):
+            return False
+        pairs = Counter((row.get(name), row.get(system.name)) for row in self.profile.head)
+        ids, systems = ({*values} for values in zip(*pairs, strict=True))
+        # The first rows may end within an instance, and a system may lack a text.
+        is_even = max(pairs.values()) == 1 and len(pairs) >= 0.9 * len(ids) * len(systems)
+        has_own = any(per_key(self.profile, [c.name], name) == 1 for c in self._sources_of(column))
+        return min(len(ids) - 1, len(systems)) > 1 and is_even and has_own
+
+    def _sources_of(self, key: Column | None = None) -> list[Column]:
+        """Return the texts that rows share, of which the rows with one value of a column have one."""
+        texts = [c for c in self._texts() if c.is_prose and c.repeats >= 1.5 and c is not key]
+        return [
+            c for c in texts if key is None or per_key(self.profile, [key.name], c.name) <= 1.05
+        ]
 
     def _sample(self) -> Column | None:
         """Return the column that numbers the texts of one system for one instance."""

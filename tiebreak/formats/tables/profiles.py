@@ -206,6 +206,11 @@ class Column:
         return not self.is_listed and self.share(self.single_words) > 0.5
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether most cells are single words, with a digit in each that is kept, as in `art01`."""
+        return self.is_tokens and all(any(map(str.isdigit, value)) for value in self.values)
+
+    @property
     def is_id(self) -> bool:
         """Whether most cells are single words of one length, as hashes and ids are."""
         return self.filled >= MANY and self.is_tokens and self.shortest == self.longest

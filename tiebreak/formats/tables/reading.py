@@ -20,7 +20,12 @@ from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.columnar import read_arrow, read_parquet
 from tiebreak.formats.tables.delimited import dialect_of, read_delimited
-from tiebreak.formats.tables.encodings import encoding_of, write_as_utf8
+from tiebreak.formats.tables.encodings import (
+    NOT_TEXT,
+    check_is_text,
+    encoding_of,
+    write_as_utf8,
+)
 from tiebreak.formats.tables.json_rows import json_layout, read_lines, read_list, read_object
 from tiebreak.formats.tables.nesting import flattened
 from tiebreak.formats.tables.problems import BadCell, TableProblems
@@ -42,8 +47,9 @@ SHARDS = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".
 # Files that describe a dataset's folder, and hold no rows.
 DESCRIPTIONS = {"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"}
 NO_SHEETS = "The file is no workbook, so it has no sheets to choose from. Choose none."
+READABLE = "XLSX, CSV, JSON Lines or Parquet"
 MIXED = (
-    "The cell contains bytes that are not UTF-8, other than the rest of the file. Save the file"
+    "{} contains bytes that are not UTF-8, other than the rest of the file. Save the file"
     " with one encoding."
 )
 
@@ -68,6 +74,7 @@ class Table:
     def rows(self, problems: TableProblems) -> Rows:
         """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""
         count = before = number = size = 0
+        names: set[str] = set()
         problems.most = SKIPPED + 2 * self.limits.rows
         problems.sheet = self.sheet
         for path, reader in zip(self.files, self.readers, strict=True):
@@ -88,27 +95,33 @@ class Table:
                     problems.stop(before + number, "unpacks_too_large", self.limits.refusal(reason))
                     return
                 with problems.at(before + number):
-                    yield before + number, self._checked(row)
+                    yield before + number, self._checked(row, names)
             if problems.is_fatal:
                 return
             before += number
 
-    def _checked(self, row: Row) -> Row:
+    def _checked(self, row: Row, names: set[str]) -> Row:
+        """Return the row's cells. ``names`` has those of columns that were checked before."""
         cells = flattened(row)
+        for column in cells.keys() - names:
+            self._check(None, column)
+        names.update(cells)
         for column, value in cells.items():
             self._check(column, value)
         return cells
 
-    def _check(self, column: str, value: object) -> None:
+    def _check(self, column: str | None, value: object) -> None:
+        """Check a cell, or a column's name if there is no column."""
+        what = "The name of a column" if column is None else "The cell"
         try:
             if isinstance(value, str):
-                check_text("The cell", value, self.limits.cell)
+                check_text(what, value, self.limits.cell)
             elif value is not None and not isinstance(value, int | float):
-                check_cells({column: value}, self.limits.cell)
+                check_cells({column or "": value}, self.limits.cell)
         except InvalidInput as error:
             is_mixed = isinstance(value, str) and any("\udc80" <= c <= "\udcff" for c in value)
             if is_mixed:
-                raise BadCell("mixed_encodings", MIXED, column) from None
+                raise BadCell("mixed_encodings", MIXED.format(what), column) from None
             raise BadCell(error.code, f"{error.message}.", column) from None
 
 
@@ -166,9 +179,7 @@ def _opened(path: Path, folder: Path, limits: Limits, depth: int = 0) -> Table:
         return Table(path.name, (path,), (partial(read_arrow, limits=limits),), limits)
     if magic.startswith(b"PK"):
         return _of_zip(path, folder, limits, depth)
-    if magic.startswith(b"\xd0\xcf\x11\xe0") or magic.startswith(b"%PDF"):
-        reason = "is no table. Save it as XLSX or CSV, and choose that file"
-        raise FormatError.of(path.name, None, "unknown_format", reason)
+    check_is_text(path, READABLE)
     return _of_text(path, folder, limits)
 
 
@@ -218,7 +229,9 @@ def _subfolder(folder: Path) -> Path:
 def _of_zip(path: Path, folder: Path, limits: Limits, depth: int) -> Table:
     if is_workbook(path):
         return Table(path.name, (path,), (_Workbook(folder, limits),), limits)
-    return _of_folder(extract(path, _subfolder(folder), limits), folder, limits, depth + 1)
+    # A refusal names the folder, so it is called what the file is called.
+    unpacked = extract(path, _subfolder(folder) / path.name, limits)
+    return _of_folder(unpacked, folder, limits, depth + 1)
 
 
 def _of_folder(path: Path, folder: Path, limits: Limits, depth: int) -> Table:
@@ -265,7 +278,7 @@ def _of_text(path: Path, folder: Path, limits: Limits) -> Table:
         try:
             write_as_utf8(original, path, encoding)
         except UnicodeError as error:
-            reason = f"is not a text, although it begins like one in {encoding}"
+            reason = NOT_TEXT.format(READABLE)
             raise FormatError.of(original.name, None, "not_text", reason) from error
     return Table(path.name, (path,), (_text_reader(path),), limits, notes)
 

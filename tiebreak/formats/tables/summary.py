@@ -25,6 +25,11 @@ UNCLEAR = (
     "Neither the names nor the cells of these columns say which is the source, and which are the texts"
     " of systems: {}. Choose what each column is, or leave it out."
 )
+ONE_TEXT = (
+    "Only one column may have texts of a system: {}. A comparison needs the texts of two: a column for"
+    " each, or one row per text and a column that names its system. If these are one system's texts,"
+    " type its name; if they are the prompts, choose that layout."
+)
 SAME_TEXTS = (
     "These columns have the same texts in every row, so there is nothing to compare: {}. Leave all but"
     " one of them out."
@@ -79,7 +84,9 @@ class TableSummary:
             verb = "This is" if self.instances == 1 else "These are"
             return f"{verb} {prompts} without texts of systems."
         systems, texts = _counted(len(self.systems), "system"), _counted(self.generations, "text")
-        return f"{counted} × {systems}: {texts}, from {_counted(self.rows, 'row')}."
+        key = self.plan.columns.get("instance")
+        ids = f", with the instances' ids in “{key}”" if key else ""
+        return f"{counted} × {systems}: {texts}, from {_counted(self.rows, 'row')}{ids}."
 
     @property
     def losses(self) -> str:
@@ -250,7 +257,8 @@ def _check_plan(plan: Plan, profile: Profile, problems: TableProblems, chosen: s
         names = ", ".join(plan.doubtful)
         problems.stop(None, "doubtful_text", DOUBTFUL.format(names))
     elif plan.unclear:
-        problems.stop(None, "unclear_columns", UNCLEAR.format(", ".join(plan.unclear)))
+        code, reason = ("unclear_columns", UNCLEAR) if plan.unclear[1:] else ("one_text", ONE_TEXT)
+        problems.stop(None, code, reason.format(", ".join(plan.unclear)))
     elif same:
         problems.stop(None, "same_texts", SAME_TEXTS.format(", ".join(same)))
     elif plan.layout == PROMPTS and "source" not in columns:

@@ -102,6 +102,11 @@ BAD = {
         csv_of(*GOOD, cells(9, gpt="schön")) + f"10,grün,{TEXT},{TEXT} ü\r\n".encode("cp1252"),
         [(8, "source", "mixed_encodings")],
     ),
+    "mixed name.csv": (
+        "id,grün,gpt\r\n".encode("cp1252") + f"1,ü {TEXT},{TEXT}\r\n".encode(),
+        [(2, None, "mixed_encodings")],
+    ),
+    "odd name.jsonl": (b'{"a\\ud800": "x"}', [(1, None, "unstorable_character")]),
     "unnamed.csv": (csv_of(*GOOD, header=["id", "", "gpt", "llama"]), [(1, None, "bad_header")]),
     "named twice.csv": (csv_of(*GOOD, header=["id", "s", "gpt", "gpt"]), [(1, None, "bad_header")]),
     "two headers.csv": (

@@ -32,6 +32,35 @@ def test_a_table_is_guessed_without_a_correction(name, tmp_path):
     assert (summary.instances, summary.generations) == (case.instances, case.generations)
 
 
+ART = [f"art{k:02}" for k in range(12)]
+SHARED = {
+    "n° article": (ART, "instance"),
+    "référence dossier": (ART, "instance"),
+    "doc": (ART, "instance"),
+    "no": (range(12), "instance"),
+    "question": ([f"What does the mayor want, part {k}?" for k in range(12)], "field:question"),
+    "rubrique": (["sport", "ville"] * 6, "category"),
+    "niveau": (["B1", "B2", "C1"] * 4, "category"),
+    "thème": ([f"thème{k}" for k in range(12)], "category"),
+    "âge": (range(20, 32), None),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_an_id_is_what_occurs_once_for_each_system_beside_a_text_of_its_own(name, tmp_path):
+    values, role = SHARED[name]
+    rows = [
+        {name: value, "texte source": source, "modèle": system, "résumé": words(12)}
+        for value, source in [(value, words(30)) for value in values]
+        for system in ("mistral-7b", "camembert", "humain")
+    ]
+    summary = summary_of(written(tmp_path / "t.csv", delimited(rows)))
+    roles = {column: role for role, column in summary.plan.columns.items()}
+    assert (roles.get(name), roles["texte source"]) == (role, "source")
+    assert (summary.n_problems, summary.instances, summary.generations) == (0, 12, 36)
+    assert (name in summary.sentence) == (role == "instance")
+
+
 def wide(tmp_path):
     rows = [
         {"id": i, "a": words(9), "b": words(9), "topic": "news", "note": words(5)} for i in range(8)

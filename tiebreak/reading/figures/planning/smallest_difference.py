@@ -22,13 +22,20 @@ READING = (
 )
 
 
+def smallest_differences(section: CriterionSection) -> dict[int, float]:
+    """Return what studies of several numbers of ratings would see, which is a forecast; empty if unknown."""
+    _, now, _ = hardest_pair(section)
+    sizes = {times: round(times * section.n_ratings) for times in TIMES}
+    return {} if isnan(now.value) else {n: now.value / sqrt(x) for x, n in sizes.items()}
+
+
 def smallest_difference_figure(section: CriterionSection) -> Figure:
     """Return how the smallest difference falls with the number of ratings, which is a forecast."""
     pair, now, n_pairs = hardest_pair(section)
     if isnan(now.value):
         return empty_figure(NAME, TITLE, now.reason or "")
     size = section.n_ratings
-    points = [(round(times * size), now.value / sqrt(times)) for times in TIMES]
+    points = list(smallest_differences(section).items())
     so_far = tuple((n, least) for n, least in points if n <= size and least < 1)
     ahead = tuple((n, least) for n, least in points if n >= size)
     finding = (
