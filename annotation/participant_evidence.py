@@ -150,7 +150,7 @@ def _first_text(shown: Sequence[tuple[Rating, Choice]]) -> Sign:
     n = len(sides)
     first = sides.count("first")
     is_unusual = n >= FEW and bool(binomtest(first, n).pvalue < UNLIKELY)
-    rule = f"p < {UNLIKELY} if the sides were chosen by chance"
+    rule = f"chance alone would give so uneven a share with p < {UNLIKELY}"
     return Sign("first-text", _share(first, n), n, None, is_unusual, rule)
 
 
@@ -162,7 +162,7 @@ def _run(shown: Sequence[tuple[Rating, Choice]]) -> Sign:
     runs = [(longest_run(values), values) for values in by_criterion.values()]
     length, values = max(runs, key=lambda run: run[0], default=(None, []))
     is_unusual = length is not None and is_unlikely_run(length, values)
-    rule = f"p < {UNLIKELY} if the choices came in random order"
+    rule = f"a random order would give so long a run with p < {UNLIKELY}"
     return Sign("run", length, len(values), None, is_unusual, rule, is_share=False)
 
 

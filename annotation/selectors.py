@@ -15,7 +15,7 @@ from annotation.gold_checks import draw_gold_check, placed_check, with_check
 from annotation.hot_path_sql import Person, find_work_of, units_of_hit
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
-from studies.models import Criterion, Screening, Study, Unit
+from studies.models import Criterion, Screening, Study, StudyEvent, Unit
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Scale
 
@@ -388,6 +388,12 @@ class AnnotatorProgress:
 
 # An answered task is paid, even if its answers came late, are surplus or were excluded.
 PAID_TASK = Q(completed_at__isnull=False, hit__kind=HIT.Kind.MAIN)
+
+
+def exclusions(study: Study, **entry: object) -> dict[str, StudyEvent]:
+    """Return by pseudonym the log's last exclusion of each annotator: when, by whom and why."""
+    events = study.events.filter(verb=StudyEvent.Verb.EXCLUDE, **entry).order_by("pk")
+    return {event.details["annotator"]: event for event in events.select_related("by")}
 
 
 def hits_of_visit(participation: Participation) -> int:

@@ -6,7 +6,8 @@ NO_PAIRS_TO_WATCH = (
 )
 REACHED = (
     "Findings come from intervals for one look at the planned number of responses. Collecting more"
-    " because of what you saw would need confidence sequences again."
+    " because of what you saw would need confidence sequences, which allow for"
+    " looking more than once."
 )
 CLOSED_EARLY = (
     "The study is closed. Unless the planned number of responses was reached before, its findings still"

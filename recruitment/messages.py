@@ -70,8 +70,7 @@ EVENT_TOO_LARGE = "The event was not read because it exceeds the limit of {} byt
 
 # Leaving a study, by the status of the participation.
 ENDED = {
-    "screened_out": "You did not pass the comprehension questions or the qualification test, so"
-    " there are no tasks for you in this study.",
+    "screened_out": "You did not pass {}, so there are no tasks for you in this study.",
     "stopped": "Several of your answers were wrong on texts where the correct answer is known, so"
     " you will not receive any more tasks. The tasks that you completed still count. If a code or a"
     " button is shown below, please use it; otherwise, you can close this page.",
@@ -88,6 +87,11 @@ ENDED = {
     "timed_out": "The platform's time limit for this submission has passed, so someone else may"
     " have taken over your task. Your answers are saved. If they can still count, the researchers"
     " will contact you on the platform. You can close this page.",
+}
+SCREENED_OUT_BY = {
+    "": "the steps before the first task",
+    "comprehension": "the questions about the guidelines",
+    "qualification": "the qualification test",
 }
 TEST_PAID = "You are paid {} {} for the time that you spent."
 TEST_UNPAID = "As the first page said, you are not paid for this time."

@@ -35,8 +35,8 @@ WAITING = {
         ),
         WaitingList(
             "screened_out",
-            "Failed the test, awaiting payment",
-            "These participants failed the qualification test and were promised payment for taking it.",
+            "Screened out, awaiting payment",
+            "These participants did not pass the screening and were promised payment for taking it.",
             "approve",
         ),
         WaitingList(

@@ -137,13 +137,14 @@ class ExportForm(forms.Form):
     with_texts = forms.BooleanField(
         label="Add the texts and the preferred system's name to each rating",
         required=False,
-        help_text="For reading ratings in a spreadsheet: JSON Lines, CSV and Parquet get the columns"
-        " source, text_a, text_b and winner.",
+        help_text="For reading ratings in a spreadsheet: each file of ratings gets the columns source,"
+        " text_a, text_b and winner.",
     )
     with_comments = forms.BooleanField(
         label="Add a table of annotators' comments",
         required=False,
-        help_text="What annotators typed, which may identify them: comments.jsonl, .csv or .parquet.",
+        help_text="What annotators typed, which may identify them: a file comments in each format of"
+        " the ratings.",
     )
     ties = forms.ChoiceField(
         label="Ties in preferences for training", choices=TIES, initial="drop", required=False

@@ -5,13 +5,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.models import Participation
+from annotation.models import Participation, ScreeningAttempt
 from annotation.selectors import hits_of_visit, mixes_in_checks, progress_of
 from annotation.services.participations import finish_participation
 from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.views.comment_box import CommentBox, sent_comment
 from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
-from recruitment.messages import ENDED, NEXT_STEP, TEST_PAID, TEST_UNPAID
+from recruitment.messages import ENDED, NEXT_STEP, SCREENED_OUT_BY, TEST_PAID, TEST_UNPAID
 from recruitment.platforms import Ending, ReturnInstructions
 from recruitment.services.entry import is_paid, resume_participation
 from recruitment.services.leaving import (
@@ -61,7 +61,7 @@ def _end_page(
     ending = _ending(participation, done)
     instructions = return_instructions(participation, ending)
     if ended := ENDED.get(participation.status):
-        refusal = DomainError(participation.status, ended)
+        refusal = DomainError(participation.status, ended.format(_failed_step(participation)))
     advice = ""
     if ending == Ending.SCREENED_OUT:
         advice = f"{_test_pay(participation)} {_next_step(instructions)}".strip()
@@ -78,6 +78,15 @@ def _end_page(
     }
     status = comment.refusal.status if comment and comment.refusal else 200
     return render(request, "recruitment/end.html", context, status=status)
+
+
+def _failed_step(participation: Participation) -> str:
+    """Return which step before the first task a screened-out person did not pass."""
+    attempts = ScreeningAttempt.objects.filter(
+        rater=participation.rater_id, study=participation.study_id, is_passed=False
+    )
+    stages = attempts.exclude(stage=ScreeningAttempt.Stage.TRAINING).order_by("-pk")
+    return SCREENED_OUT_BY[stages.values_list("stage", flat=True).first() or ""]
 
 
 def _test_pay(participation: Participation) -> str:

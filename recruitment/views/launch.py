@@ -29,7 +29,7 @@ from recruitment.services.launch_checks import shown_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, offered_actions
 from recruitment.terms import amount_in
-from recruitment.views.preview import PAGES
+from recruitment.views.preview import pages_in
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
 from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, study_frame
@@ -86,7 +86,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "plans_first": any(check.code in PLANNING for check in current),
         "frozen": () if study.opened_at is None else final_of(study),
         "settings": {} if study.opened_at is None else frozen_settings(study),
-        "screens": len(PAGES),
+        "screens": len(pages_in(study)),
         **costs,
     }
     if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):

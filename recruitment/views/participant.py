@@ -6,15 +6,16 @@ from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from annotation.models import HIT, Assignment, Participation
+from annotation.models import HIT, Participation
 from annotation.participant_answers import answers_page, given_answers
 from annotation.participant_evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
+from annotation.selectors import exclusions
 from recruitment.ledger import pays_by_platform, platform_title
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
 from recruitment.terms import owed
 from studies.access import Right, held_right, shows_study
-from studies.models import Study
+from studies.models import Study, StudyEvent
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
 
@@ -46,6 +47,7 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "evidence": evidence,
         "signs": [(sign, *SIGNS[sign.name]) for sign in evidence.signs],
         "max_answers": MAX_ANSWERS,
+        "exclusion": _exclusion(participation),
         "page": page,
         "answers": given_answers(page),
         # The platform's IDs identify a person, so only those who recruit see them.
@@ -57,7 +59,6 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
 
 def _participation(study: Study, public_id: str) -> Participation:
     done = Q(
-        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.EXCLUDED],
         assignments__completed_at__isnull=False,
         assignments__hit__kind=HIT.Kind.MAIN,
     )
@@ -67,6 +68,13 @@ def _participation(study: Study, public_id: str) -> Participation:
     if participation is None:
         raise Http404("This study has no such participant.")
     return participation
+
+
+def _exclusion(participation: Participation) -> StudyEvent | None:
+    if participation.status != Participation.Status.EXCLUDED:
+        return None
+    name = participation.rater.pseudonym
+    return exclusions(participation.study, details__annotator=name).get(name)
 
 
 def _actions(participation: Participation) -> dict[str, Any]:

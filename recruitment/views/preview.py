@@ -63,9 +63,10 @@ def _page(
     """Return a page; an ``embedded`` one runs no script, and a "framed" one has no navigation."""
     if name not in PAGES:
         raise Http404("The preview has no such page.")
+    pages = pages_in(study)
     context = {
         "study": study,
-        "preview": {key: page.title for key, page in PAGES.items()},
+        "preview": {key: page.title for key, page in pages.items()},
         "preview_page": name,
         "screen": screen,
         "embedded": embedded,
@@ -74,12 +75,12 @@ def _page(
     if screen == "phone":
         context |= {"title": PAGES[name].title, "phone": PHONE}
         return render(request, "recruitment/preview_phone.html", context)
-    parts = PAGES[name].context(request, study, criteria)
-    if parts is None:
-        context |= {"title": PAGES[name].title}
-        response = render(request, "recruitment/preview_absent.html", context)
+    page = PAGES[name]
+    if name in pages:
+        parts, template = page.context(request, study, criteria), page.template
     else:
-        response = render(request, PAGES[name].template, context | parts)
+        parts, template = {"title": page.title}, "recruitment/preview_absent.html"
+    response = render(request, template, context | parts)
     return allow_frames(response, ["'self'"]) if screen == "framed" else response
 
 
@@ -90,11 +91,9 @@ def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion])
 
 def _quick_check(
     _request: HttpRequest, study: Study, _criteria: Sequence[Criterion]
-) -> dict[str, Any] | None:
-    questions = list(study.comprehension.all())
-    screening = screening_of(study)
-    tries = screening.comprehension_tries if screening else Screening().comprehension_tries
-    return {"form": ComprehensionForm(questions), "left": tries} if questions else None
+) -> dict[str, Any]:
+    screening, form = screening_of(study), ComprehensionForm(list(study.comprehension.all()))
+    return {"form": form, "left": (screening or Screening()).comprehension_tries}
 
 
 def _finish(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:
@@ -128,20 +127,24 @@ def _by_channel(request: HttpRequest, study: Study) -> tuple[Platform, Channel, 
 
 def _reference_unit(
     name: str, _request: HttpRequest, study: Study, criteria: Sequence[Criterion]
-) -> dict[str, Any] | None:
-    """Return the page of the first unit of the training or the test, or None if there is none."""
-    role, screening = STAGES[name], screening_of(study)
-    units = reference_units(study, role)
-    n = getattr(screening, f"{role.value}_units", 0)
-    if screening is None or not n or not units:
-        return None
+) -> dict[str, Any]:
+    """Return the page of the first unit of the training or the test."""
+    screening = screening_of(study)
+    units, n = _stage(name, study, screening)
+    assert screening is not None
     hit_unit = _with_texts(HITUnit.objects.filter(unit=units[0].pk)).first()
     assert hit_unit is not None
     return {
         "page": _page_of(hit_unit, study, criteria),
-        "progress": UnitProgress(index=1, of=n, stage=role.value),
+        "progress": UnitProgress(index=1, of=n, stage=STAGES[name].value),
         "needed": screening.pass_mark,
     }
+
+
+def _stage(name: str, study: Study, screening: Screening | None) -> tuple[list[Unit], int]:
+    """Return the reference units of the training or the test, and how many it has; none if it has none."""
+    n = getattr(screening, f"{STAGES[name].value}_units", 0)
+    return reference_units(study, STAGES[name]) if n else [], n
 
 
 def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) -> dict[str, Any]:
@@ -150,7 +153,7 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
     hit_unit = _with_texts(planned.order_by("hit__number", "pk")).first()
     unit = hit_unit.unit if hit_unit else unplanned_unit(study)
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
-    tasks, has_checks = study.hits_each(study.hits.main().count()) or 1, mixes_in_checks(study)
+    tasks, has_checks = study.hits_each(collection_of(study).hits) or 1, mixes_in_checks(study)
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     texts = unit.generations if unit else ()
     return {
@@ -210,11 +213,11 @@ def _systems(study: Study) -> list[int]:
 
 
 class Page(NamedTuple):
-    """A page of annotators: what it is called, and its context, None where the study has none."""
+    """A page of annotators: what it is called, and its context in a study that has it."""
 
     title: str
     template: str
-    context: Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
+    context: Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any]]
 
 
 PAGES = {
@@ -233,3 +236,11 @@ PAGES = {
     "unit": Page("Task", "annotation/unit.html", _sample),
     "finish": Page("Finish", "recruitment/end.html", _finish),
 }
+
+
+def pages_in(study: Study) -> dict[str, Page]:
+    """Return the pages that annotators of this study meet."""
+    screening = screening_of(study)
+    has = {name: bool(_stage(name, study, screening)[0]) for name in STAGES}
+    has["quick-check"] = study.comprehension.exists()
+    return {name: page for name, page in PAGES.items() if has.get(name, True)}

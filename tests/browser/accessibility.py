@@ -49,6 +49,18 @@ def check_fits(page: Page) -> None:
     assert content <= screen, f"{page.url}: {content} pixels wide on a screen of {screen}"
 
 
+STACKED = """() => [...document.querySelectorAll('tr > *')].filter(cell => {
+  const shown = [cell, cell.parentElement].every(one => getComputedStyle(one).display === 'block');
+  return shown && cell.checkVisibility() && cell.offsetWidth < cell.parentElement.clientWidth / 2;
+}).map(cell => cell.outerHTML.slice(0, 80))"""
+
+
+def check_stacks(page: Page) -> None:
+    """Check that cells which stand below one another use the width that they have."""
+    narrow = page.evaluate(STACKED)
+    assert not narrow, narrow
+
+
 def check_ids(page: Page) -> None:
     """Check that ids are unique, because labels refer to their fields by id."""
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")

@@ -1,6 +1,7 @@
 """Every page that a researcher can open: accessible, readable on any screen, and whole on paper."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pytest
 from django.contrib.auth.models import User
@@ -23,6 +24,7 @@ from tests.browser.accessibility import (
     check_leads,
     check_legible,
     check_prints,
+    check_stacks,
     check_targets,
 )
 from tests.browser.test_researcher_pages import log_in, with_everything
@@ -37,24 +39,42 @@ pytestmark = [
 OPEN_ALL = (
     "() => document.querySelectorAll('details:not(.gear)').forEach(one => { one.open = true; })"
 )
+# As long as questions are, so that a line that cannot break is wider than a phone.
+QUESTION = "Which of the two answers would you rather have received, all things considered?"
 # Parts of other pages, and Django's own, of which a server's owner sees raw tables.
 PARTS = ("/part/", "/attention/", "/numbers/", "/cost/", "/preview/", "/jsi18n/", "/admin/auth/")
 
 
 def pages_of(study: Study, client: Client) -> Iterator[str]:
     """The addresses of the study's pages, and of those of no study, which a person can read."""
+    people = study.participations.order_by("pk").values_list("public_id", flat=True)[:1]
+    values = {
+        "participation_id": people,
+        "provider": study.channels.values_list("provider", flat=True),
+        "slug": [tab.slug for tab in PAGES],
+    }
     for name, route, _ in patterns(get_resolver()):
-        path = address(route, study.pk)
-        is_for_annotators = route.startswith(("s/", "rate/"))
-        if is_for_annotators or any(part in path for part in PARTS) or name.endswith("logout"):
+        if route.startswith(("s/", "rate/")) or name.endswith("logout"):
             continue
-        answer = client.get(path)
-        if answer.status_code == 200 and b"</html>" in getattr(answer, "content", b""):
-            yield path
-    yield from (f"/studies/{study.pk}/results/{tab.slug}/" for tab in PAGES)
-    if participation := study.participations.order_by("pk").first():
-        yield f"/studies/{study.pk}/participants/{participation.public_id}/"
-        yield f"/studies/{study.pk}/recruitment/prolific/eligibility/"
+        for path in (address(one, study.pk) for one in filled(route, values)):
+            if any(part in path for part in PARTS):
+                continue
+            answer = client.get(path)
+            if answer.status_code == 200 and b"</html>" in getattr(answer, "content", b""):
+                yield path
+
+
+def filled(route: str, values: Mapping[str, Iterable[str]]) -> list[str]:
+    """The route with each value of its parameters of which values are known."""
+    routes = [route]
+    for name, known in values.items():
+        kind = re.compile(rf"<\w+:{name}>")
+        routes = (
+            [kind.sub(value, one) for one in routes for value in known]
+            if kind.search(route)
+            else routes
+        )
+    return routes
 
 
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "draft"])
@@ -62,10 +82,12 @@ def test_every_page_is_accessible_fits_and_prints(page: Page, live_server, is_op
     ruth = User.objects.create_superuser("ruth", password="a long password")
     study = with_everything(make_open_study(instances=6)) if is_open else make_study(instances=3)
     Membership.objects.create(study=study, user=ruth)
+    study.criteria.update(question=QUESTION)
     client = Client()
     client.force_login(ruth)
     pages = list(pages_of(study, client))
     assert len(pages) > 25
+    assert any("/participants/" in path for path in pages) == is_open
     log_in(page, live_server.url)
     faults = [fault for path in pages for fault in faults_of(page, live_server.url + path)]
     assert not faults, "\n".join(faults)
@@ -96,8 +118,8 @@ def faults_of(page: Page, url: str) -> list[str]:
         for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
             faults += faults_by(check, page, f"{url} at {width}")
     faults += faults_by(check_grounds, page, url)
-    faults += faults_by(check_begins, page, f"{url} at 360")
-    faults += faults_by(check_follows, page, f"{url} at 360")
+    for check in (check_begins, check_follows, check_stacks):
+        faults += faults_by(check, page, f"{url} at 360")
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(400)  # Django's links fade from one scheme to the other
     faults += faults_by(check_contrast, page, f"{url}, dark")

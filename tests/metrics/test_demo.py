@@ -145,6 +145,14 @@ def test_everything_in_the_log_happened_in_order_and_around_the_answers(finished
     assert set(answers.values_list("simulated", flat=True)) == {True}
 
 
+def test_invented_judges_are_simulated_and_remain_machines_and_the_rule_is_real(finished, results):
+    rows = Rating.objects.filter(unit__study=finished, rater__kind="machine").values_list(
+        "rater__pseudonym", "simulated"
+    )
+    assert set(rows) == {(GOOD, True), (BIASED, True), (RULE, False)}
+    assert set(results.all_units.machines) == {GOOD, BIASED, RULE}
+
+
 def test_the_study_half_way_waits_for_payments_and_an_answer_to_a_comment(half_way, ruth):
     frame = study_frame(half_way, ruth)
     assert frame.state == StudyState.OPEN

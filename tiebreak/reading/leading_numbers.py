@@ -106,7 +106,7 @@ def _other_annotators(section: CriterionSection) -> LeadingNumber:
     variance = found.variance
     ends = sqrt(variance.value), sqrt(variance.low), sqrt(variance.high)
     deviation = replace(variance, value=ends[0], low=ends[1], high=ends[2])
-    effective = in_digits(found.effective_raters, 0 if found.effective_raters >= 10 else 1)
+    effective = in_digits(found.effective_raters)
     sentence = (
         "standard deviation between annotators' own win rates of a system;"
         f" effective number of annotators: {effective} of {found.raters}"
@@ -157,7 +157,7 @@ def hardest_pair(section: CriterionSection) -> tuple[str, Estimate, int]:
 def _smallest_difference(section: CriterionSection) -> LeadingNumber:
     title = "Smallest difference this study can see"
     pair, least, n = hardest_pair(section)
-    sentence = "difference of two win rates that four of five such studies would show"
+    sentence = "difference of two win rates within a pair that four of five such studies would show"
     if n > 1:
         sentence += f"; of {counted(n, 'pair')}, {pair} needs the largest"
     is_drawn = bool(pair) and unreached(section) is None

@@ -84,10 +84,13 @@ class Number:
 
 @dataclass(frozen=True)
 class Row:
+    """Numbers of one measure or group of items, computed from so many `cases`."""
+
     name: str
     n: int
     share: str
     numbers: list[Number]
+    cases: str = "items"
 
 
 @dataclass(frozen=True)
@@ -300,11 +303,17 @@ def rater_measures(section: CriterionSection) -> list[Row]:
     """Return what else than α says whether the raters can be trusted, over all items."""
     agreement = section.all_units.human_human.estimates()
     names = [name for name in NAMES if name in agreement and name != "krippendorff_alpha"]
-    measures = {NAMES[name]: agreement[name] for name in names}
     sets = consistency_sets(section)
-    measures |= {"Consistency": sets.consistency} if sets and sets.n else {}
-    measures |= bias_estimates(section.bias) if section.bias else {}
-    return _rows({name: one for name, one in measures.items() if one.is_defined})
+    measures = {
+        "items": {NAMES[name]: agreement[name] for name in names},
+        "rating sets": {"Consistency": sets.consistency} if sets and sets.n else {},
+        "preferences": bias_estimates(section.bias) if section.bias else {},
+    }
+    return [
+        replace(row, cases=cases)
+        for cases, estimates in measures.items()
+        for row in _rows({name: one for name, one in estimates.items() if one.is_defined})
+    ]
 
 
 def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:

@@ -1,6 +1,6 @@
 """Counts and scales in words."""
 
-from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.report import CriterionSection, Report
 from tiebreak.report.model.systems import PairCounts
 from tiebreak.scales import BAD, PREFERENCES, Scale
 
@@ -59,6 +59,16 @@ def counts_sentence(pair: PairCounts, *, has_ties: bool) -> str:
         f"{counted(pair.raters, 'annotator')} gave {counted(pair.ratings, 'rating')} of"
         f" {counted(pair.units, 'comparison')}: {', '.join(parts[:-1])}, and {parts[-1]}."
     )
+
+
+def ratings_in_words(report: Report) -> str:
+    """Return how many ratings a report counts, annotators' and machine raters' apart."""
+    sections = report.criteria.values()
+    people, machines = (
+        sum(getattr(one, n) for one in sections) for n in ("n_ratings", "n_machine_ratings")
+    )
+    by_people = f"{counted(people, 'rating')} by annotators"
+    return f"{by_people} and {machines} by machine raters" if machines else by_people
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:

@@ -41,6 +41,7 @@ from tiebreak.reading.document.frame import (
 from tiebreak.reading.document.references import SEPARABILITY, references_of
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.document.summary import summary
+from tiebreak.reading.words import ratings_in_words
 from tiebreak.report import Report
 
 TITLE = "Licences of machine raters"
@@ -103,7 +104,7 @@ def build_document(
     deviations = (*departures(study, report), deviation_table(study) or Paragraph(NO_DEVIATION))
     return ReportDocument(
         title=study.title,
-        subtitle=f"Report of a preference study with {report.source.n_used} ratings",
+        subtitle=f"Report of a preference study with {ratings_in_words(report)}",
         dates=f"Ratings as of {in_utc(made_at)}. Written {in_utc(written_at)} with Tiebreak"
         f" {tiebreak.__version__}.",
         written_at=written_at,

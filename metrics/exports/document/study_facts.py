@@ -1,5 +1,6 @@
 """What a report document says about its study: design, participants, ratings, deviations."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from django.db.models import Case, Count, Q, QuerySet, Value, When
@@ -8,6 +9,7 @@ from annotation.counts import StudyCounts
 from annotation.exports.codebook import draw_sentence
 from annotation.exports.ratings import SET_ASIDE
 from annotation.models import HIT, Assignment, Participation, Rating
+from annotation.selectors import PAID_TASK, exclusions
 from metrics.planning.score_distributions import scored_similarities
 from studies.models import Screening, Study, StudyEvent
 from tiebreak.digits import percent
@@ -94,7 +96,7 @@ def flow_table(study: Study) -> DataTable | None:
     assigned = Assignment.objects.filter(
         participation__in=people, hit__kind=HIT.Kind.MAIN
     ).order_by()
-    completed = assigned.filter(status=Assignment.Status.COMPLETED)
+    completed = assigned.filter(PAID_TASK)  # also by those who were excluded later
     screened_out = people.filter(status=Participation.Status.SCREENED_OUT).count()
     rows = [
         ("Entered", people.count()),
@@ -127,19 +129,22 @@ def exclusion_table(study: Study) -> DataTable | None:
     is_aside = Q(unit__set_aside=True)
     excluded = Rating.objects.filter(is_aside | Q(excluded=True), unit__study=study)
     reason = Case(When(is_aside, then=Value(SET_ASIDE)), default="excluded_reason")
-    groups = (
+    by_rater = (
         excluded.annotate(why=reason)
-        .order_by("why")
-        .values_list("why")
-        .annotate(people=Count("rater", distinct=True), n=Count("pk"))
+        .order_by("why", "rater")
+        .values_list("why", "rater__pseudonym")
+        .annotate(n=Count("pk"))
     )
     names = {str(value): str(label) for value, label in Participation.Status.choices}
-    rows = tuple(
-        (names.get(reason, reason) or "not stated", str(people), str(n))
-        for reason, people, n in groups
-    )
-    if not rows:
+    logged, groups = exclusions(study), defaultdict[str, list[int]](list)
+    for why, rater, n in by_rater:
+        is_by_person = why == Participation.Status.EXCLUDED and rater in logged
+        typed = logged[rater].details.get("reason", "") if is_by_person else ""
+        stated = names.get(why, why) or "not stated"
+        groups[f"{stated}: {typed}" if typed else stated].append(n)
+    if not groups:
         return None
+    rows = tuple((why, str(len(n)), str(sum(n))) for why, n in groups.items())
     return DataTable("Exclusions by reason", ("Reason", "Raters", "Ratings"), rows)
 
 
@@ -180,7 +185,7 @@ def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
     )
     if counts.simulated:
         yield f"{ratings_by_bots(counts)} were given by bots."
-    if counts.unverified:
+    if counts.unverified > 1:
         yield (
             f"{counts.unverified} participants entered by a link that no platform verifies, so one"
             " person may have taken part more than once."

@@ -24,6 +24,7 @@ from annotation.services.screening import (
     clear_participation,
     next_step,
 )
+from recruitment.messages import SCREENED_OUT_BY
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of, task_of
 from tests.annotation.answers import submit_rating
@@ -112,6 +113,14 @@ def test_below_the_pass_mark_there_is_no_work_and_no_place_was_held():
         take_place(participation=ann)
 
 
+def test_who_fails_the_test_is_told_of_the_test_alone():
+    page = annotator(study_with(test=4, pass_mark=4))
+    answer_all(begin_stage(participation=page.participation), right=False)
+    told = page.client.get(page.at("end")).context["refusal"].message
+    assert SCREENED_OUT_BY["qualification"] in told
+    assert SCREENED_OUT_BY["comprehension"] not in told
+
+
 def test_a_second_try_has_to_be_asked_for_and_draws_other_units():
     study = study_with(instances=14, test=10, pass_mark=3, qualification_tries=2)
     Screening.objects.update(qualification_units=4)
@@ -171,6 +180,7 @@ def test_comprehension_gives_two_tries_and_then_no_work():
     assert (again.context["wrong"], again.context["left"]) == ([question], 1)
     over = page.client.post(page.at("questions"), {field: "1"}, follow=True)
     assert codes_on(over) == {"screened_out"}
+    assert SCREENED_OUT_BY["comprehension"] in over.content.decode()
     assert fresh(page.participation).status == "screened_out"
 
 

@@ -8,12 +8,14 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.counts import study_counts
 from annotation.models import Participation, Place, Rating
 from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
 from annotation.services.ratings import Answer
 from annotation.services.screening import begin_stage
+from metrics.exports.document.study_facts import limitations
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
 from recruitment.services.entry import get_or_create_participation
@@ -183,6 +185,17 @@ def researcher_client(client, django_user_model):
     client.force_login(researcher)
     client.researcher = researcher
     return client
+
+
+def test_only_of_two_people_may_one_be_the_other(researcher_client):
+    study, sentence = paying_study(member=researcher_client.researcher), "same person"
+    addresses = [reverse("recruitment:ledger", args=[study.pk]), f"/studies/{study.pk}/"]
+    for n in (1, 2):
+        annotator(study).choose()
+        limits = " ".join(limitations(study, study_counts(study)))
+        assert ("more than once" in limits) == (n > 1)
+        for address in addresses:
+            assert (sentence in researcher_client.get(address).text) == (n > 1), (n, address)
 
 
 def test_the_page_lists_and_acts(researcher_client):

@@ -5,11 +5,13 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.models import Rating
 from recruitment.models import Channel, Payment, Submission
 from studies.models import Membership
 from tests.annotation.annotators import annotator, form_of
+from tests.annotation.test_participant_evidence import rated, study_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, prose_of
 from tests.recruitment.views.test_ledger import complete, paying_study
@@ -194,6 +196,20 @@ def test_the_confirmation_of_an_exclusion_shows_quality_and_no_outcome(member):
     assert not any(word in prose for word in (*systems, "win rate", "elo", "ranking"))
     post_confirmed(editor, act(ann, "exclude"), {"reason": "Failed checks."})
     assert study.events.get(verb="exclude").details["reason"] == "Failed checks."
+    told = fromstring(editor.get(page_of(ann)).text).xpath("string(//*[@data-exclusion])")
+    assert "editor" in told
+    assert "Failed checks." in told
+
+
+def test_what_was_found_is_beside_the_number_and_a_rule_reads_the_same_for_everybody(member):
+    study = study_of(scale="ordinal:1..5")
+    quick, slow = (rated(study, str(ms), "1" * 24, ms=ms) for ms in (100, 20_000))
+    client, rules = member(study, "owner"), []
+    for one, unusual in ((quick, {"seconds", "fast"}), (slow, set())):
+        page = fromstring(client.get(page_of(one)).text)
+        assert set(page.xpath("//td[1]//*[@data-unusual]/ancestor::tr/@data-sign")) == unusual
+        rules.append([cell.text_content() for cell in page.xpath("//tr[@data-sign]/td[last()]")])
+    assert rules[0] == rules[1]
 
 
 def test_the_page_takes_as_few_statements_for_many_answers(member, django_assert_max_num_queries):

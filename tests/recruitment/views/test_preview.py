@@ -165,6 +165,8 @@ def test_the_task_counts_what_one_annotator_may_do(researcher_client, researcher
     study = screened(researcher)
     Study.objects.update(hits_per_annotator=2)
     assert researcher_client.get(at(study, "unit")).context["hits"] == 2
+    study.hits.all().delete()  # as before it is planned
+    assert researcher_client.get(at(study, "unit")).context["hits"] == 2
     Screening.objects.update(check_rate=0.5)  # items, of which the third is a gold check
     assert researcher_client.get(at(study, "unit")).context["hits"] == 3
 
@@ -175,6 +177,18 @@ def test_a_stage_that_the_study_lacks_is_said_to_be_absent(researcher_client, re
         assert b"data-absent" in researcher_client.get(at(study, name)).content
     Screening.objects.create(study=study, training_units=2)
     assert b"data-absent" in researcher_client.get(at(study, "practice")).content
+
+
+@pytest.mark.parametrize("make", [screened, lambda user: make_study(instances=1, member=user)])
+def test_only_the_screens_that_a_study_has_are_counted_and_listed(
+    researcher_client, researcher, make
+):
+    study = make(researcher)
+    pages = {name: researcher_client.get(at(study, name)) for name in PAGES}
+    has = [name for name, page in pages.items() if b"data-absent" not in page.content]
+    assert list(pages["welcome"].context["preview"]) == has
+    launch = researcher_client.get(f"/studies/{study.pk}/launch/")
+    assert launch.context["screens"] == len(has)
 
 
 @pytest.mark.parametrize("provider", sorted(platforms()))

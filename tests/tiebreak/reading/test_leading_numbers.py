@@ -10,6 +10,7 @@ import pytest
 from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.digits import in_digits
 from tiebreak.formats import RatingTable
+from tiebreak.reading.document.section_tables import tables_of
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import ADVICE, NO_COMPARISONS, NO_MACHINES, NOT_IN_REPORT
 from tiebreak.report import build_report
@@ -51,6 +52,10 @@ def test_the_numbers_are_those_of_the_report():
     )
     assert agreement.number.text == in_digits(about.all_units.human_human.krippendorff_alpha.value)
     assert others.number.text == in_digits(sqrt(about.rater_variance.variance.value))
+    effective = in_digits(about.rater_variance.effective_raters)
+    assert f" {effective} of {about.rater_variance.raters}" in others.sentence
+    (table,) = tables_of("rater_variance", about)
+    assert any(effective in row for row in table.rows)
     found = about.noise_ceiling["judge"]
     assert machine.number.text == in_digits(found.agreement.value)
     assert in_digits(found.ceiling.value) in machine.sentence

@@ -4,19 +4,22 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
 from metrics.results.question_pages import PAGES
-from metrics.results.selectors import source_of
+from metrics.results.selectors import source_of, stored_report
 from metrics.results.services import ensure_fresh, refresh_report
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
+from tests.metrics.studies import preferences, report_of
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.reading.figures.files import CONTENT_TYPES
 from tiebreak.reading.findings import STRATA, stratum_name
+from tiebreak.reading.shown import bias_estimates, rater_measures
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
@@ -69,6 +72,26 @@ def test_it_works(client, study):
         "Leave-one-out"
         in client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).text
     )
+
+
+def test_a_measure_says_what_it_is_computed_from():
+    rows = preferences([[1, -1, 1], [1, 1, 0]] * 12, side_a=("left", "right"))
+    about = report_of(rows).criteria["preference"]
+    measures = {row.name: row for row in rater_measures(about)}
+    biases = [measures.pop(name) for name in bias_estimates(about.bias) if name in measures]
+    assert {row.cases for row in biases} == {"preferences"}
+    assert max(row.n for row in biases) > about.n_units
+    measures.pop("Consistency", None)
+    assert {(row.cases, row.n <= about.n_units) for row in measures.values()} == {("items", True)}
+
+
+def test_the_foot_of_a_page_says_only_what_all_its_intervals_share(client, study):
+    report = stored_report(refresh_report(study=study))
+    for page in PAGES:
+        shown = client.get(reverse("metrics:results-tab", args=[study.pk, page.slug])).text
+        foot = fromstring(shown).xpath("string(//*[contains(@class, 'meta')])")
+        assert f"seed {report.seed}" in foot
+        assert str(report.replicates) not in foot
 
 
 def test_a_non_member_gets_no_page_of_a_study(client, study):

@@ -15,6 +15,7 @@ from tiebreak.reading.document.frame import (
 from tiebreak.reading.document.references import references_of
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.document.summary import summary
+from tiebreak.reading.words import ratings_in_words
 from tiebreak.report import Report
 from tiebreak.report.registry import part_title
 
@@ -40,7 +41,7 @@ def document_of(report: Report, *, title: str, made_at: datetime) -> ReportDocum
     references = references_of(report)
     return ReportDocument(
         title=title,
-        subtitle=f"Report of {report.source.n_used} ratings",
+        subtitle=f"Report of {ratings_in_words(report)}",
         dates=f"Written {in_utc(made_at)} with Tiebreak {tiebreak.__version__}.",
         written_at=made_at,
         sections=(

@@ -28,10 +28,13 @@ from metrics.results.sections import refresh_section
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import close_study, reopen_study
+from recruitment.services.participants import exclude_participant
 from studies.models import Study
 from tests.annotation.exports.test_study_export import rated
 from tests.annotation.places import take_place
 from tests.metrics.studies import preferences, report_of as report_of_rows
+from tests.pages import numbers_in
+from tests.recruitment.views.test_ledger import complete
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle
@@ -48,6 +51,7 @@ from tiebreak.reading.document.content import (
 from tiebreak.reading.document.estimates import estimate_table
 from tiebreak.reading.document.html import STYLE, as_html
 from tiebreak.reading.document.latex import as_latex
+from tiebreak.reading.document.of_report import document_of as document_of_file
 from tiebreak.reading.document.pdf import _source, as_pdf, typst_string
 from tiebreak.reading.document.results import result_sections
 from tiebreak.reading.messages import OTHERS_OPEN
@@ -182,6 +186,26 @@ def test_exclusions_and_the_log_are_reported():
     close_study(study=study)
     reopen_study(study=study)
     assert [row[1] for row in deviation_table(study).rows] == ["closed", "reopened"]
+
+
+def test_whoever_is_excluded_after_a_task_has_completed_it_and_the_typed_reason_is_stated():
+    study = make_open_study(instances=1, comparisons_per_hit=1)
+    ann = make_participation(study, "ann")
+    complete(ann)
+    exclude_participant(participation=ann, reason="Failed the checks.")
+    flow = dict(flow_table(study).rows)
+    assert flow["Completed at least one task"] == flow["Excluded"] == "1"
+    ((why, raters, ratings),) = exclusion_table(study).rows
+    assert why.endswith(": Failed the checks.")
+    assert (raters, ratings) == ("1", "1")
+
+
+def test_the_title_counts_annotators_and_machines_ratings_apart():
+    people = preferences([[1, 0], [1, 1]])
+    machine = [{**row, "rater": "m", "kind": "machine"} for row in people[::2]]
+    for rows, counts in ((people, {"4"}), ([*people, *machine], {"4", "2"})):
+        document = document_of_file(report_of_rows(rows), title="T", made_at=MADE)
+        assert numbers_in(document.subtitle) == counts
 
 
 def test_exclusions_are_counted_by_reason(tmp_path):

@@ -14,7 +14,7 @@ COLUMNS = ("ratings", "difference")
 # From a quarter of the ratings to four times as many.
 TIMES = tuple(2 ** (step / 4) for step in range(-8, 9))
 READING = (
-    "The line shows the smallest difference of two win rates that four of five studies of a size would"
+    "The line shows the smallest difference of a pair's two win rates, p and 1 − p, that four of five studies of a size would"
     " show, for the pair of systems that needs the largest. The dashed part is a forecast: it supposes that"
     " instances and annotators grow in the same proportion and are like those of this study. More instances"
     " for the same annotators gain less. The true difference may be smaller than what any affordable study"
@@ -50,7 +50,7 @@ def smallest_difference_figure(section: CriterionSection) -> Figure:
             [Line("human-open", "forecast", ahead), Line("human", "this study", so_far)],
             finding=finding,
             x_label="ratings by annotators",
-            y_label="difference of two win rates",
+            y_label="difference of two win rates within a pair",
             unit="ratings",
         ),
         COLUMNS,
