@@ -73,7 +73,7 @@ def contested_need(study: Study, snapshot: ReportSnapshot) -> list[Need]:
     n = sum(len(queue.left) for queue in queues_of(study, snapshot))
     sentence = f"{counted(n, 'item is', 'items are')} contested: no label has more than half."
     url = reverse("metrics:contested", args=[study.pk])
-    return [Need("contested", sentence, url, "Settle them")] * bool(n)
+    return [Need("contested", sentence, url, f"Settle {counted(n, 'contested item')}")] * bool(n)
 
 
 @of_study()

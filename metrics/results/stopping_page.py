@@ -44,6 +44,7 @@ def stopping_context(study: Study, section: CriterionSection) -> dict[str, Any]:
         "now": _now(study, stopping),
         "closing": CLOSED_EARLY if study.status == Study.Status.CLOSED else CLOSING_EARLY,
         "needed": _rows(study, section, stopping),
+        "within_a_pair": _within_a_pair(section),
         "more_buys": _more_buys(study, section) if stopping.is_reached else [],
         "assumes": NEEDED_ASSUMES,
         "at_one_look": AT_ONE_LOOK,
@@ -93,6 +94,15 @@ def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, 
     sees = smallest_differences(section)
     sizes = [section.n_ratings * times for times in SIZES if section.n_ratings * times in sees]
     return [(f"{n:,}", in_digits(sees[n]), f"{money(n * each)} {study.currency}") for n in sizes]
+
+
+def _within_a_pair(section: CriterionSection) -> str:
+    """Return an example of the smallest difference of a pair's win rates, p and 1 − p."""
+    least = smallest_differences(section).get(section.n_ratings)
+    if least is None:
+        return ""
+    rates = in_digits((1 + least) / 2), in_digits((1 - least) / 2)
+    return f"A difference of {in_digits(least)} is, for example, {rates[0]} against {rates[1]}."
 
 
 def _units(study: Study) -> int:

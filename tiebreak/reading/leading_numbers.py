@@ -126,7 +126,9 @@ def _machine(section: CriterionSection) -> LeadingNumber:
     if found.ceiling.is_defined:
         two, most = in_digits(found.annotators.value), in_digits(found.ceiling.value)
         sentence += f"; two annotators: {two}; the best possible machine: at most {most}"
-    return LeadingNumber(title, _number(found.agreement, low=0), sentence, "machines")
+    return LeadingNumber(
+        title, _number(found.agreement, low=0), sentence, "machines", found.agreement.is_defined
+    )
 
 
 def _chosen(section: CriterionSection) -> str:

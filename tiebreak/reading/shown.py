@@ -53,7 +53,13 @@ SHARED_RANK = "Rank, shared where intervals overlap (only reproduces HREF, table
 UNWEIGHTED = (ELO, SEP_ELO)
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 # In the literature, percentage agreement means agreeing pairs; in Elangovan et al. it does not.
-MODAL, EQUAL = "Share of the most frequent (ordered: median) label", "Share of equal labels"
+# Both compare within pairs of systems.
+FIRST_SHOWN = "Preference for the text shown first (its share − ½)"
+LONGER = "Preference for the longer text (its share − the shorter one's)"
+MODAL, EQUAL = (
+    "Share of the majority label (ordinal scales: of the median)",
+    "Share of equal labels",
+)
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
     "percentage_agreement": MODAL,
@@ -72,7 +78,7 @@ NAMES_WITH_MACHINE = NAMES | {"percentage_agreement": EQUAL}
 class Number:
     """A value for display: text, interval, glyph, and the reason if something is undefined.
 
-    One that `leads` is the best of its row.
+    A set of ranks that `leads` is the first place alone.
     """
 
     text: str
@@ -202,31 +208,18 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
         rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name), states_lead) for name in names]))
     for title, scored in measures.items():
         estimates = [scored[name] for name in names]
-        ranks = systems.ranked_by == "win_rate" or (
-            systems.ranked_by == "bradley_terry" and "Bradley" in title
-        )
-        best = _best(title, estimates) if ranks and states_lead else nan
-        rows.append(_measure(title, estimates, kinds.get(title, ""), best))
+        rows.append(_measure(title, estimates, kinds.get(title, "")))
     rows.append(Row("Items", 0, "", [Number(str(rates[n].n), "", Svg(), "") for n in names]))
     return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
 
 
-def _best(title: str, estimates: list[Estimate]) -> float:
-    """Return the value that leads a measure; NaN where all are alike, or more is not better."""
-    values = {estimate.value for estimate in estimates if estimate.is_defined}
-    if len(values) < 2 or title.startswith("Worth"):
-        return nan
-    return min(values) if title.startswith("Rank") else max(values)
-
-
-def _measure(title: str, estimates: list[Estimate], kind: Kind, best: float) -> Row:
+def _measure(title: str, estimates: list[Estimate], kind: Kind) -> Row:
     """Return a measure of all systems, with small drawings in the marks of who gave the ratings."""
     numbers, ends = [], [end for one in estimates for end in (one.value, one.low, one.high)]
     are_whole = title.startswith("Rank") and all(isnan(end) or end == round(end) for end in ends)
     for estimate in estimates:
         shown = number(estimate, low=0, kind=kind or "human", decimals=0 if are_whole else None)
-        glyph = shown.glyph if kind else Svg()
-        numbers.append(replace(shown, glyph=glyph, leads=estimate.value == best))
+        numbers.append(shown if kind else replace(shown, glyph=Svg()))
     return Row(title, 0, "", numbers)
 
 
@@ -293,9 +286,8 @@ def bias_estimates(bias: BiasSection) -> Estimates:
     of_raters += [(f"{name}: ", one) for name, one in sorted(bias.machines.items())]
     estimates = {}
     for rater, one in of_raters:
-        estimates[f"{rater}P(first shown preferred) − ½, within pairs of systems"] = one.position
-        title = f"{rater}P(longer preferred) − P(shorter preferred), within pairs of systems"
-        estimates[title] = one.length
+        estimates[f"{rater}{FIRST_SHOWN}"] = one.position
+        estimates[f"{rater}{LONGER}"] = one.length
     return estimates
 
 
@@ -309,10 +301,12 @@ def rater_measures(section: CriterionSection) -> list[Row]:
         "rating sets": {"Consistency": sets.consistency} if sets and sets.n else {},
         "preferences": bias_estimates(section.bias) if section.bias else {},
     }
+    kinds = kinds_of(section.bias.machines) if section.bias else {}
     return [
-        replace(row, cases=cases)
+        Row(title, one.n, "", [number(one, kind=kinds.get(title.split(": ")[0], "human"))], cases)
         for cases, estimates in measures.items()
-        for row in _rows({name: one for name, one in estimates.items() if one.is_defined})
+        for title, one in estimates.items()
+        if one.is_defined
     ]
 
 

@@ -61,7 +61,11 @@ def interval_glyph(
     axis, canvas = Axis(low, high), Fixed(6, 0, 128, 14)
     middle = axis.at(0.0 if low < 0 else (low + high) / 2)
     drawn = Mark(kind, estimate)
-    body = [canvas.line((middle, 0), (middle, 1), "grid"), *_drawn(axis, drawn, canvas)]
+    ground = [
+        canvas.line((0, 0.5), (1, 0.5), "grid"),
+        canvas.line((middle, 0), (middle, 1), "tick"),
+    ]
+    body = [*ground, *_drawn(axis, drawn, canvas)]
     return svg(140, 14, _in_words(drawn), body, "glyph")
 
 
