@@ -62,7 +62,7 @@ def test_a_study_of_extremes_is_opened_rated_and_looked_at(client, researcher, w
     study = make_study(instances=1, member=researcher, **(ends(Study, which) | sensible))
     study.full_clean(exclude=["dataset"])
     plan_hits(study=study)
-    open_study(study=study, confirmed_warnings={"pay_not_claimable"})
+    open_study(study=study, confirmed_warnings={"pay_not_claimable", "under_promise"})
     ann = annotator(study)
     while _rates(ann):
         pass

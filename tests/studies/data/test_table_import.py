@@ -236,7 +236,7 @@ def test_the_command_limits_the_rows(table, ada):
 def test_a_file_that_is_not_there_or_no_table_is_named(tmp_path, ada):
     (tmp_path / "t.pdf").write_bytes(b"%PDF-1.7")
     for name in ("none.csv", "t.pdf"):
-        with pytest.raises(CommandError, match=name if name == "none.csv" else "table"):
+        with pytest.raises(CommandError, match=name if name == "none.csv" else "CSV"):
             call_command("import_table", str(tmp_path / name), "--owner", "ada", "--title", "T")
     with pytest.raises(CommandError, match="bob"):
         call_command("import_table", str(tmp_path), "--owner", "bob", "--title", "T")

@@ -71,8 +71,9 @@ def other_values(form, name):
         return [[] if stored else ["on"]]
     if hasattr(field, "value_options"):
         return [[value] for value in field.value_options if value and [value] != stored][:2]
-    if kind_of(form, name) == "number":
-        return [[str(float(*stored or [1]) + n).removesuffix(".0")] for n in (1, 2)]
+    if kind_of(form, name) == "number" or field.get("inputmode") == "decimal":
+        number = float("".join(stored) or 1)
+        return [[str(number + n).removesuffix(".0")] for n in (1, 2)]
     return [[f"{' '.join(stored)} by {name}".strip()] for name in ("Omar", "Ruth")]
 
 

@@ -28,7 +28,7 @@ DOCUMENTS = (b"%PDF", b"\xd0\xcf\x11\xe0")
 # Text has hardly any control characters but these; a stray NUL or separator is left to its cell.
 CONTROLS = frozenset(map(chr, range(32))) - set("\t\n\v\f\r\x1a\x1b")
 KINDS_IN_TEXT, SHARE_IN_TEXT, MOST_IN_TEXT = 2, 0.01, 0.3
-NOT_TEXT = "is not a file that can be read here. Save its content as {}, and choose that file"
+NOT_TEXT = "cannot be read here. Save its content as {}, and choose that file"
 
 
 def check_is_text(path: Path, readable: str) -> None:
