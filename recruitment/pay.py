@@ -28,10 +28,11 @@ class Cost:
 
     def at_most(self, total: Decimal) -> "Cost":
         """Return the cost, or if it is more than this total, the total in the same proportion."""
-        if self.total <= total:
+        limit = max(total, Decimal(0))  # more may have been paid than people could earn
+        if self.total <= limit:
             return self
-        fees = (self.fees * max(total, Decimal(0)) / self.total).quantize(CENT)
-        return Cost(max(total, Decimal(0)) - fees, fees)
+        fees = (self.fees * limit / self.total).quantize(CENT)
+        return Cost(limit - fees, fees)
 
     @classmethod
     def of(cls, amount: Decimal, fee_percent: Decimal) -> "Cost":

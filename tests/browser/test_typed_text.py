@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
-from studies.models import Membership
+from studies.models import Membership, Study
 from tests.browser.test_researcher_pages import log_in
 from tests.studies.factories import make_study
 
@@ -16,11 +16,17 @@ pytestmark = [
 ]
 
 
-def test_what_was_typed_comes_back_after_a_log_in(page: Page, live_server):
+@pytest.fixture
+def study(page: Page, live_server) -> Study:
+    """A draft of Ruth's, who is logged in."""
     ruth = User.objects.create_superuser("ruth", password="a long password")
     study = make_study(instances=1)
     Membership.objects.create(study=study, user=ruth)
     log_in(page, live_server.url)
+    return study
+
+
+def test_what_was_typed_comes_back_after_a_log_in(page: Page, live_server, study):
     task = f"{live_server.url}/studies/{study.pk}/design/task/"
     page.goto(task)
     page.locator("[name=guidelines]").fill("A text that took an hour.")
@@ -40,11 +46,7 @@ def test_what_was_typed_comes_back_after_a_log_in(page: Page, live_server):
     expect(page.locator("[data-draft]")).to_have_count(0)
 
 
-def test_no_password_is_kept(page: Page, live_server):
-    ruth = User.objects.create_superuser("ruth", password="a long password")
-    study = make_study(instances=1)
-    Membership.objects.create(study=study, user=ruth)
-    log_in(page, live_server.url)
+def test_no_password_is_kept(page: Page, live_server, study):
     page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
     page.locator("details:has([name=token])").first.evaluate("folded => { folded.open = true; }")
     page.locator("[name=token]").first.fill("secret-token")
@@ -53,11 +55,7 @@ def test_no_password_is_kept(page: Page, live_server):
     assert "secret-token" not in kept
 
 
-def test_after_a_refusal_what_was_saved_is_not_called_lost(page: Page, live_server):
-    ruth = User.objects.create_superuser("ruth", password="a long password")
-    study = make_study(instances=1)
-    Membership.objects.create(study=study, user=ruth)
-    log_in(page, live_server.url)
+def test_after_a_refusal_what_was_saved_is_not_called_lost(page: Page, live_server, study):
     page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
     channel = page.locator("form[action*='open-link']").first
     most = channel.locator("[name=most_people]")

@@ -340,3 +340,12 @@ def test_the_pace_of_the_first_hour_is_of_the_time_that_has_passed(minutes, n, e
 
 def test_every_channel_can_have_a_maximum_of_people():
     assert all("most_people" in one.settings_form.base_fields for one in platforms().values())
+
+
+@pytest.mark.parametrize(
+    ("total", "limited"),
+    [("-1", ("0", "0")), ("0", ("0", "0")), ("6", ("5.00", "1.00")), ("99", ("10", "2"))],
+)
+def test_a_cost_is_limited_in_its_proportion_and_never_below_nothing(total, limited):
+    assert Cost(Decimal(10), Decimal(2)).at_most(Decimal(total)) == Cost(*map(Decimal, limited))
+    assert Cost().at_most(Decimal(total)) == Cost()
