@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from math import ceil
+from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Subquery, Sum
+from django.db.models.lookups import IsNull
 
 from annotation.balancing import spaced
 from annotation.gold_checks import draw_gold_check, placed_check, with_check
@@ -388,6 +390,14 @@ class AnnotatorProgress:
 
 # An answered task is paid, even if its answers came late, are surplus or were excluded.
 PAID_TASK = Q(completed_at__isnull=False, hit__kind=HIT.Kind.MAIN)
+
+
+def has_any(rows: QuerySet[Any]) -> IsNull:
+    """Whether there is a row that refers to the outer row, found through its index for each of those.
+
+    For `Exists` inside a larger condition PostgreSQL would first read the table of all studies.
+    """
+    return IsNull(Subquery(rows.order_by().values("pk")[:1]), False)
 
 
 def exclusions(study: Study, **entry: object) -> dict[str, StudyEvent]:

@@ -22,7 +22,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating, ScreeningAttempt
-from annotation.selectors import PAID_TASK
+from annotation.selectors import PAID_TASK, has_any
 from annotation.services.exclusion import stop_work
 from annotation.services.places import lock_places
 from annotation.services.planning import hits_to_collect
@@ -258,9 +258,9 @@ def _all_admitted(studies: Iterable[str]) -> QuerySet[Participation]:
     of_person = {"participation": OuterRef("pk")}
     goes_on = Q(status__in=(Status.ACTIVE, Status.FINISHED))
     is_paid_for_test = Q(status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT
-    has_worked = Q(Exists(Assignment.objects.filter(PAID_TASK, **of_person)))
+    has_worked = Q(has_any(Assignment.objects.filter(PAID_TASK, **of_person)))
     may_earn = (Q(consented_at__isnull=False) & (goes_on | has_worked)) | is_paid_for_test
-    is_paid = Q(Exists(Payment.objects.filter(status__in=PAID, **of_person)))
+    is_paid = Q(has_any(Payment.objects.filter(status__in=PAID, **of_person)))
     people = Participation.objects.filter(study__in=list(studies), simulated=False)
     return people.annotate(may_earn=may_earn).filter(Q(may_earn=True) | is_paid)
 

@@ -13,7 +13,6 @@ from django.db.models import (
     BooleanField,
     Case,
     Count,
-    Exists,
     OuterRef,
     Q,
     QuerySet,
@@ -32,7 +31,7 @@ from annotation.counts import (
 )
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
-from annotation.selectors import PAID_TASK
+from annotation.selectors import PAID_TASK, has_any
 from jobs.clock import database_now
 from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
@@ -255,19 +254,21 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     may_be_silent = Q(status=Status.ACTIVE, created_at__lt=since)
     return {
         **_OF_MONEY,
-        "holds": Exists(held),
+        "holds": has_any(held),
         "is_silent": Case(
-            When(may_be_silent, then=~Exists(recent)), default=False, output_field=BooleanField()
+            When(may_be_silent, then=~Q(has_any(recent))),
+            default=False,
+            output_field=BooleanField(),
         ),
     }
 
 
 _PAID_TO = Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID, amount__gt=0)
 _OF_MONEY = {
-    "has_work": Exists(Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))),
-    "is_paid": Exists(_PAID_TO),
+    "has_work": has_any(Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))),
+    "is_paid": has_any(_PAID_TO),
     # A bonus comes on top of what is owed.
-    "is_rewarded": Exists(_PAID_TO.exclude(kind=Payment.Kind.BONUS)),
+    "is_rewarded": has_any(_PAID_TO.exclude(kind=Payment.Kind.BONUS)),
 }
 SUBMITTED = ("awaiting review", "submitted")
 _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(

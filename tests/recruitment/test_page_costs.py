@@ -108,3 +108,13 @@ def test_costs_take_as_few_statements_for_many_channels(client, study):
         values = {"study": study, "provider": provider, "defaults": {"settings": settings}}
         Channel.objects.get_or_create(**values)
     assert len(statements(client, address)) == n <= LIMIT
+
+
+@pytest.mark.parametrize("name", ["recruitment:ledger", "metrics:dashboard", "metrics:attention"])
+def test_a_page_of_people_reads_no_table_of_all_studies(client, study: Study, name: str) -> None:
+    """PostgreSQL answers `EXISTS` inside a larger condition by hashing what all studies have."""
+    with CaptureQueriesContext(connection) as captured:
+        client.get(reverse(name, args=[study.pk]))
+    of_people = [one["sql"] for one in captured if 'FROM "annotation_participation"' in one["sql"]]
+    assert of_people
+    assert not [sql for sql in of_people if "EXISTS(" in sql]
