@@ -1,7 +1,7 @@
 """Runs the tests: the quick ones on SQLite, or with `--all` every test there is.
 
-`--all` runs each test once, on PostgreSQL, then on SQLite those in a browser and again those that are
-marked as `both_databases`, then the slow simulations. It finds the services that this
+`--all` runs each test once, on PostgreSQL, then on SQLite those in a browser, again those that are
+marked as `both_databases`, and the slow simulations. It finds the services that this
 machine has, and says which ones it lacks. `--only` chooses one of these passes. `--coverage` measures
 what the first of them runs, which costs half as much time again.
 """
@@ -108,7 +108,7 @@ QUICK = Pass(
 )
 
 
-def all_passes(services: Services) -> Iterator[Pass]:
+def all_passes(services: Services, only: str | None) -> Iterator[Pass]:
     environment = services.environment()
     found = {
         "postgresql": services.postgresql,
@@ -123,9 +123,14 @@ def all_passes(services: Services) -> Iterator[Pass]:
     else:
         yield Pass("postgresql", "On SQLite", here, environment, BY_FILE)
     again = f"(browser or both_databases) and not (postgresql or {absent})"
-    title = "In a browser and what is marked again, on SQLite"
-    yield Pass("browser", title, again, environment, BY_GROUP)
-    yield Pass("slow", "The slow simulations", "slow", environment, BY_GROUP)
+    in_browser, simulations = "In a browser and what is marked again, on SQLite", "slow simulations"
+    if only is None:
+        # The browser keeps one worker; the other simulates meanwhile.
+        both = f"({again}) or slow"
+        yield Pass("browser", f"{in_browser}, and {simulations}", both, environment, BY_GROUP)
+    else:
+        yield Pass("browser", in_browser, again, environment, BY_GROUP)
+        yield Pass("slow", f"The {simulations}", "slow", environment, BY_GROUP)
 
 
 @contextmanager
@@ -199,7 +204,7 @@ def run_all(options: list[str], *, only: str | None, measures_coverage: bool) ->
     with ExitStack() as stack:
         urls = stack.enter_context(postgresql()), stack.enter_context(redis())
         services = Services(*urls, chromium())
-        first, *others = (one for one in all_passes(services) if only in (None, one.name))
+        first, *others = (one for one in all_passes(services, only) if only in (None, one.name))
         passes = [replace(first, measures_coverage=measures_coverage), *others]
         codes = [one.run(options) for one in passes]
     missing = [one for one in services.missing() if only in (None, one.needed_by)]
