@@ -4,11 +4,9 @@ A setting is declared here once. Study versions, bundles, imports, exports, clon
 `docs/formats.md` take the names, types and limits from these classes.
 """
 
-import re
 from decimal import Decimal
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import models
 
 from studies.models.bounds import (
@@ -21,17 +19,12 @@ from studies.models.bounds import (
     between,
 )
 from studies.models.choices import OpenChoiceField
+from studies.models.currencies import CurrencyField, validate_currency  # noqa: F401 (migrations)
 from studies.models.shown_fields import validate_fields
 from studies.rendering.renderers import PLAIN, text_formats
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 
 MAX_PLAN = 10_000
-
-
-def validate_currency(code: str) -> None:
-    if not re.fullmatch("[A-Z]{3}", code):
-        sentence = "A currency is three capital letters, such as GBP or USD."
-        raise ValidationError(sentence, code="not_a_currency")
 
 
 class VersionedSettings(models.Model):
@@ -308,7 +301,7 @@ class FrozenSettings(models.Model):
         help_text="Browsers are asked not to translate judged texts unless you allow it. Answers on a"
         " translated page are marked in any case.",
     )
-    currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
+    currency = CurrencyField(default="GBP")
     reference_format = OpenChoiceField(
         "reference texts are shown as",
         choices=text_formats,

@@ -53,7 +53,7 @@ def test_null_takes_a_limit_away(client, draft):
     ("body", "field"),
     [
         ({"ratings_per_hit": 0}, "ratings_per_hit"),
-        ({"currency": "gbp"}, "currency"),
+        ({"currency": "XYZ"}, "currency"),
         ({"fields": "passage | Passage | nobody"}, "fields"),
         ({"pairing": "magic"}, "pairing"),
         ({"similarity": "magic"}, "similarity"),

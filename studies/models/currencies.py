@@ -1,0 +1,47 @@
+"""The currencies that people can be paid in, by their codes in ISO 4217."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+# The codes in use in 2026, without those of funds, metals and tests.
+CURRENCIES = frozenset(
+    """
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF
+    CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ
+    GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP
+    LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR
+    PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC
+    SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XCG XOF XPF
+    YER ZAR ZMW ZWG
+    """.split()  # noqa: SIM905
+)
+NOT_A_CURRENCY = (
+    "“{}” is not the code of a currency. Enter one of ISO 4217, such as GBP, EUR or USD."
+)
+
+
+def validate_currency(code: str) -> None:
+    if code.upper() not in CURRENCIES:
+        raise ValidationError(NOT_A_CURRENCY.format(code), code="not_a_currency")
+
+
+class CurrencyField(models.CharField[str, str]):
+    """A code of a currency, which is stored in capital letters however it was typed."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"max_length": 3, "validators": [validate_currency]} | kwargs)
+
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", [*args], kwargs
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return text.upper() if isinstance(text, str) else text
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        code = self.to_python(super().pre_save(model_instance, add))
+        setattr(model_instance, self.attname, code)
+        return code
