@@ -24,9 +24,9 @@ NO_TEXTS = "The systems have no texts yet."
 def generate_select_status(study: Study, facts: Facts) -> StepStatus:
     if facts["has_draw"]:
         return done("Instances are drawn.")
-    if study.dataset_id is None:
+    if study.dataset_id is None or facts["has_texts"]:
         return not_needed("Every instance is used.")
-    return done("Every instance is used.") if facts["has_texts"] else missing(NO_TEXTS)
+    return missing(NO_TEXTS)
 
 
 register_step(

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for
 from studies.admin import ForResearchers, PlainFields
 from studies.design.design_form import StudyDesignForm
-from studies.design.steps import study_frame
+from studies.design.steps import place_of, study_frame
 from studies.models import Study
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
 
@@ -83,11 +83,11 @@ class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):
         )
 
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponseRedirect:
-        """Go to the next step that is not done, to a new row, or back to the step, with everything saved."""
+        """Go to the next step in which something is missing, to a new row, or back to the step, with everything saved."""
         self.message_user(request, "Saved.", messages.SUCCESS)
         if "_next" in request.POST:
-            frame = study_frame(obj, request.user)
-            return redirect((frame.after(self.slug) or frame.steps[-1]).url)
+            frame = study_frame(obj, request.user, place_of(self.slug))
+            return redirect((frame.next_step or frame.steps[-1]).url)
         here = reverse(self.url_name, args=[obj.pk])
         if prefix := request.POST.get("_add", ""):
             known = {inline.model._meta.model_name for inline in self.inlines}

@@ -251,22 +251,15 @@ class StudyFrame:
 
     @property
     def next_step(self) -> ShownStep | None:
-        """Until the study was opened: the step `after` this one, else the first that is open.
+        """Until the study was opened: the next step in which something is missing, from here on, else from the first.
 
-        The last step before the launch leads there even if it is open: the launch lists what is missing.
+        Optional steps are skipped; *Launch* lists them. Button, *Save and continue* and the list of studies use this.
         """
         if self.study.opened_at is not None or self.study.dry_run_of_id is not None:
             return None
-        here = next((shown for shown in self.steps if shown.step.slug == self.here), None)
-        leads_on = here is not None and (here is self.steps[-2] or not here.status.is_open)
-        following = self.after(self.here) if leads_on else None
-        return following or next((shown for shown in self.steps if shown.status.is_open), None)
-
-    def after(self, slug: str) -> ShownStep | None:
-        """Return the first step after this one that is not done, also if nobody needs it."""
-        position = _STEPS[slug].position
-        later = (shown for shown in self.steps if shown.step.position > position)
-        return next((shown for shown in later if shown.status.state != StepState.DONE), None)
+        slugs = [shown.step.slug for shown in self.steps]
+        n = slugs.index(self.here) + 1 if self.here in slugs else 0
+        return next((one for one in self.steps[n:] + self.steps[:n] if one.status.is_open), None)
 
     @property
     def missing(self) -> list[ShownStep]:
@@ -347,6 +340,8 @@ def _shown(step: Step, study: Study) -> ShownStep:
     prefix = step.slug.replace("-", "_")
     facts = {name: getattr(study, f"{prefix}_{name}") for name in step.facts}
     status = step.status(study, facts)
+    if status.state == StepState.NOT_NEEDED and study.opened_at is None:
+        status = not_needed(f"Optional. {status.sentence}")
     if status.is_open and study.status == Study.Status.CLOSED:
         status = not_needed("Nothing to do: the study is closed.")
     if status.is_open and study.dry_run_of_id is not None:

@@ -358,6 +358,7 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
     states = [row.state for row in page.context["rows"]]
     assert states == sorted(states, key=["must", "should", "note", "done"].index)
     assert {code for code, row in rows.items() if row.state == "note"} == {
+        "generate-select",
         "quality",
         "analysis-plan",
     }

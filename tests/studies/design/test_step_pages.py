@@ -2,6 +2,7 @@
 
 import re
 
+import lxml.html
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
@@ -9,7 +10,7 @@ from django.urls import reverse
 
 from studies.design.scale_cards import ScaleCards
 from studies.log_pages import PER_PAGE
-from studies.models import ComprehensionQuestion, Membership, Study, StudyEvent
+from studies.models import Membership, Study, StudyEvent
 from studies.services import record_event
 from tests.pages import codes_on, levels_on, send
 from tests.studies.factories import make_open_study, make_study
@@ -96,17 +97,18 @@ def test_the_parts_are_labelled_in_the_preview_before_the_step_is_saved(client, 
     assert (study.source_label, study.left_label, study.right_label) == ("Article", "A", "<B>")
 
 
-def test_save_and_continue_leads_to_the_next_step_that_is_not_done_and_save_back(client, study):
+@pytest.mark.parametrize("done", [{}, {"minutes_per_hit": 4}])
+def test_save_and_continue_leads_where_the_button_of_the_list_leads_and_save_back(
+    client, study, done
+):
     here, values = page_of("studies:task", study), task_of(study)
-    # Every instance is used; screening is not needed, and nobody has decided so.
-    assert send(client, here, values | {"_next": "1"})["Location"] == page_of(
-        "recruitment:quality", study
+    Study.objects.update(**done)
+    leads_to = page_of("recruitment:channels" if done else "recruitment:size", study)
+    assert send(client, here, values | {"_next": "1"})["Location"] == leads_to
+    (button,) = lxml.html.fromstring(client.get(here).content).xpath(
+        "//nav//a[contains(@class, 'button')]"
     )
-    ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb")
-    Study.objects.update(minutes_per_hit=4)
-    assert send(client, here, values | {"_next": "1"})["Location"] == page_of(
-        "recruitment:analysis-plan", study
-    )
+    assert button.get("href") == leads_to
     assert send(client, here, values)["Location"] == here
 
 

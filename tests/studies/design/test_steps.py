@@ -86,20 +86,41 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
 @pytest.mark.parametrize(
     ("here", "following"),
     [
-        ("data", "quality"),
-        ("generate-select", "quality"),
+        ("data", "size"),
+        ("task", "size"),
+        ("generate-select", "size"),
         ("quality", "size"),
-        ("size", "size"),
+        ("size", "recruit"),
+        ("analysis-plan", "recruit"),
         ("", "size"),
+        ("overview", "size"),
         ("recruit", "launch"),
+        ("launch", "size"),
     ],
 )
-def test_on_a_step_that_is_not_open_the_following_one_that_is_not_done_is_next(
+def test_next_is_the_next_step_in_which_something_is_missing_and_no_optional_one(
     ruth, here, following
 ):
     next_step = study_frame(make_study(instances=2), ruth, place_of(here)).next_step
     assert next_step is not None
     assert next_step.step.slug == following
+
+
+def test_what_is_skipped_is_optional_until_the_study_opens(ruth):
+    study = make_study(instances=2)
+    optional = {"generate-select", "quality", "analysis-plan"}
+    assert {
+        slug for slug, state in states(study, ruth).items() if state == "not needed"
+    } == optional
+    marked = {
+        shown.step.slug
+        for shown in study_frame(study, ruth).steps
+        if shown.status.sentence.startswith("Optional")
+    }
+    assert marked == optional
+    Study.objects.update(opened_at="2026-01-01T00:00Z", status="open")
+    shown = study_frame(study, ruth).steps
+    assert not any(one.status.sentence.startswith("Optional") for one in shown)
 
 
 def test_an_opened_study_has_no_next_step(ruth):
