@@ -4,7 +4,7 @@ from collections.abc import Collection as Many, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -38,6 +38,13 @@ NOTHING = Cost()
 FAR_BEYOND = 3
 
 
+class Proposal(NamedTuple):
+    """What the one of minutes per task, hourly pay and reward that is empty follows to be."""
+
+    field: str
+    value: Decimal
+
+
 @dataclass(frozen=True)
 class Forecast:
     """What a study is expected to cost, and at most. A value is None if `missing` says what it needs."""
@@ -54,6 +61,7 @@ class Forecast:
     fee_percent: Decimal
     minutes_of_tasks: float | None = None
     missing: tuple[str, ...] = ()
+    proposal: Proposal | None = None
 
     @property
     def total(self) -> Decimal | None:
@@ -116,6 +124,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         fee_percent=highest_fee(study.channels.all()),
         minutes_of_tasks=asked.tasks * asked.minutes_per_task if asked else None,
         missing=tuple(name for name, value in needs.items() if value is None),
+        proposal=_proposal(study, hits),
     )
 
 
@@ -177,6 +186,33 @@ def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
         return None
     hours = Decimal(asked.minutes) / 60
     return (min(pay.for_tasks(asked.tasks) for pay in pays) / hours).quantize(CENT)
+
+
+def _proposal(study: Study, hits: int) -> Proposal | None:
+    """Return the third of minutes per task, hourly pay and reward where two are entered."""
+    minutes, reward, promise = study.minutes_per_hit, study.reward, study.promised_hourly_rate
+    typed = copy(study)
+    typed.minutes_per_hit = minutes or 1.0
+    asked = asked_of_one(typed, hits)
+    if asked is None or [minutes, reward, promise].count(None) != 1:
+        return None
+    share = min(_share(pay, asked.tasks) for pay in _pays(study, hits))
+    if reward is None and promise:
+        due = promise * Decimal(asked.minutes) / 60 / share
+        return Proposal("reward", due.quantize(CENT, ROUND_UP))
+    if promise is None and (rate := _hourly_rate(_pays(study, hits), asked)):
+        return Proposal("promised_hourly_rate", rate)
+    if minutes is None and reward and promise:
+        before = replace(asked, minutes_per_task=0).minutes
+        left = float(60 * reward * share / promise) - before
+        each = Decimal(left / (asked.minutes - before)).quantize(Decimal("0.1"), ROUND_DOWN)
+        return Proposal("minutes_per_hit", each) if each > 0 else None
+    return None
+
+
+def _share(pay: Pay, tasks: int) -> Decimal:
+    """Return the share of the reward that somebody gets who does so many tasks."""
+    return Decimal(1) if pay.is_one_payment else Decimal(min(1, tasks / (pay.tasks or 1)))
 
 
 def channel_cost(channel: Channel, participants: int) -> Cost | None:

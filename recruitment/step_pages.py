@@ -307,7 +307,8 @@ def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     form.is_valid()
     for name in form.errors.keys() & stored.keys():
         setattr(study, name, stored[name])
-    return render(request, "recruitment/costs.html", {"study": study, **cost_context(study)})
+    context = {"study": study, "can_save": True, **cost_context(study)}
+    return render(request, "recruitment/costs.html", context)
 
 
 quality = step_page(QualityStep)

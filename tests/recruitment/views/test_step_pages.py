@@ -297,6 +297,60 @@ def test_what_is_missing_for_the_cost_is_named(client, study):
     assert costs(client, study, reward="2")["cost"].total is None
 
 
+TRIPLE = {"minutes_per_hit": "6", "promised_hourly_rate": "12.00", "reward": "2.40"}
+
+
+@pytest.mark.parametrize("missing", TRIPLE)
+@pytest.mark.parametrize("provider", ["panel", "prolific"])
+def test_two_of_minutes_hourly_pay_and_reward_propose_the_third(client, study, missing, provider):
+    """Two tasks of 6 minutes are 0.2 hours; the reward is for both however a channel pays."""
+    Channel.objects.create(study=study, provider=provider)
+    Study.objects.update(guidelines="Read.")
+    given = {name: value for name, value in TRIPLE.items() if name != missing}
+    cost = costs(client, study, hits_per_annotator=2, **given, **{missing: ""})["cost"]
+    assert (cost.proposal.field, cost.proposal.value) == (missing, Decimal(TRIPLE[missing]))
+    address = page_of("recruitment:size", study)
+    send_step(client, address, hits_per_annotator=2, **given)
+    html = lxml.html.fromstring(client.get(address).content)
+    (button,) = html.xpath(f"//form[@id='study_form']//button[@name='{missing}']")
+    (field,) = html.xpath(f"//form[@id='study_form']//input[@name='{missing}']")
+    inside = list(html.get_element_by_id("study_form").iter())
+    assert inside.index(button) > inside.index(field)  # so that its value is the last one sent
+    send_step(client, address, **{missing: button.get("value")})
+    study.refresh_from_db()
+    assert Decimal(str(getattr(study, missing))) == Decimal(TRIPLE[missing])
+    shown = client.get(address)
+    assert shown.context["cost"].proposal is None
+    assert not codes_on(shown) & {"under_promise", "over_promise"}
+
+
+@pytest.mark.parametrize("hits_per_annotator", [2, 3, 7])
+@pytest.mark.parametrize("provider", ["panel", "prolific"])
+def test_a_proposed_reward_or_time_keeps_the_promise(client, study, hits_per_annotator, provider):
+    """Also with screening, guidelines, fewer tasks in the plan than a person may do, and odd cents."""
+    Channel.objects.create(study=study, provider=provider)
+    Screening.objects.create(study=study, training_units=3, check_rate=0.3)
+    Study.objects.update(guidelines="word " * 900, hits_per_annotator=hits_per_annotator)
+    for given in ({"minutes_per_hit": "3.7"}, {"reward": "7.77"}):
+        promised = {**given, "promised_hourly_rate": "13.37"}
+        proposal = costs(client, study, **promised)["cost"].proposal
+        cost = costs(client, study, **promised, **dict([proposal]))["cost"]
+        assert cost.other_than_promised is None
+        assert cost.hourly_rate < Decimal("13.37") * Decimal("1.03")
+
+
+def test_nothing_is_proposed_without_two_values_and_the_tasks_per_person(client, study):
+    assert costs(client, study, **TRIPLE)["cost"].proposal is None
+    for name, value in TRIPLE.items():
+        assert costs(client, study, hits_per_annotator=2, **{name: value})["cost"].proposal is None
+    given = {"minutes_per_hit": "6", "promised_hourly_rate": "12"}
+    shown = costs(client, study, **given)["cost"]
+    assert (shown.proposal, shown.missing[0]) == (None, "the tasks per annotator")
+    long = {"promised_hourly_rate": "12", "reward": "0.01", "hits_per_annotator": 2}
+    Study.objects.update(guidelines="word " * 9000)
+    assert costs(client, study, **long)["cost"].proposal is None
+
+
 def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
     Study.objects.update(dataset=None)
     assert costs(client, study)["why_unknown"]
