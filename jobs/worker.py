@@ -15,6 +15,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from jobs.clock import database_now
+from jobs.deletion import until_deleted
 from jobs.kinds import JobKind, Progress, kind_of
 from jobs.models import Job, JobChunk
 from jobs.services import LEASE, send
@@ -151,8 +152,9 @@ def _claim(job: Job, kind: JobKind, now: datetime) -> JobChunk | None:
 def _do(job: Job, kind: JobKind, chunk: JobChunk, now: Clock) -> None:
     """Do a chunk until it is done, the job is paused or ended, or the chunk was taken over."""
     claimed = JobChunk.objects.filter(pk=chunk.pk, claim=chunk.claim, status=ChunkStatus.RUNNING)
+    jobs = Job.objects.filter(pk=job.pk)
     try:
-        with _failing(job, now()), _heartbeat(claimed, now):
+        with until_deleted(jobs), _failing(job, now()), _heartbeat(claimed, now):
             if _is_finished(job, kind, chunk, claimed, now):
                 status = ChunkStatus.FAILED if chunk.failed else ChunkStatus.DONE
                 claimed.update(status=status, claim="", lease_until=None)
@@ -252,7 +254,7 @@ def _failing_unforeseen(job: Job, now: datetime) -> Iterator[None]:
     For what is done outside of chunks, whose attempts nobody counts.
     """
     try:
-        with _failing(job, now):
+        with until_deleted(Job.objects.filter(pk=job.pk)), _failing(job, now):
             yield
     except OperationalError:
         raise

@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from annotation.filters import Filter
+from jobs.deletion import until_deleted
 from jobs.queue import enqueue
 from metrics.licensing.services import check_licences, studies_with_licences
 from metrics.models import ReportSnapshot
@@ -17,7 +18,8 @@ def refresh_report_task(study_id: str, digest: str = "") -> None:
     study = Study.objects.filter(pk=study_id).first()
     part = ReportSnapshot.objects.filter(study=study_id, digest=digest).values_list("part").first()
     if study is not None and (part or not digest):
-        refresh_report(study=study, chosen=Filter.of_values(part[0] if part else {}))
+        with until_deleted(Study.objects.filter(pk=study_id)):
+            refresh_report(study=study, chosen=Filter.of_values(part[0] if part else {}))
 
 
 @shared_task  # type: ignore[untyped-decorator]
@@ -25,8 +27,9 @@ def refresh_section_task(study_id: str, name: str, digest: str = "") -> None:
     """Compute a section of a study's report, or of the report of the part with this digest."""
     part = ReportSnapshot.objects.filter(study=study_id, digest=digest).values_list("part").first()
     if part is not None:
-        study = Study.objects.get(pk=study_id)
-        refresh_section(study=study, name=name, chosen=Filter.of_values(part[0]))
+        with until_deleted(Study.objects.filter(pk=study_id)):
+            study = Study.objects.get(pk=study_id)
+            refresh_section(study=study, name=name, chosen=Filter.of_values(part[0]))
 
 
 @shared_task  # type: ignore[untyped-decorator]
@@ -41,4 +44,5 @@ def check_study_licences_task(study_id: str) -> None:
     """Compare new labels with licensed machine raters' labels."""
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:
-        check_licences(study=study)
+        with until_deleted(Study.objects.filter(pk=study_id)):
+            check_licences(study=study)

@@ -11,6 +11,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from celery import Celery, current_app
+from django.db import IntegrityError
 
 from benchmarks.servers import free_port, redis
 from jobs.clock import database_now
@@ -133,6 +134,21 @@ def test_a_chunk_whose_lease_was_just_renewed_does_not_fail(steps, sent, monkeyp
     monkeypatch.setattr("jobs.services.kind_of", renewing)
     requeue_stale_jobs()
     assert JobChunk.objects.get(number=0).status == "running"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("where", ["before", "at_the_end"])
+def test_a_job_that_is_deleted_while_it_runs_ends_quietly(steps, sent, caplog, where):
+    job = make_steps()
+
+    def lose(*_: object) -> None:
+        Job.objects.all().delete()
+        raise IntegrityError
+
+    setattr(steps, where, lose)
+    run_job(job_id=job.pk)
+    assert not caplog.records
+    assert not Job.objects.exists()
 
 
 @pytest.mark.django_db

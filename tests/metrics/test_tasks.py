@@ -1,5 +1,6 @@
-"""A task that is sent through a real broker and run by a worker in another process."""
+"""Tasks: of a study that is deleted meanwhile, and one that a worker behind a real broker runs."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -7,12 +8,15 @@ import time
 
 import pytest
 from celery import Celery
+from django.db import IntegrityError
 
+from metrics import tasks
 from metrics.models import ReportSnapshot
 from metrics.tasks import refresh_report_task
+from studies.models import Study
 from tests.jobs.real_workers import url_of_test_database
 from tests.paths import ROOT
-from tests.studies.factories import make_open_study
+from tests.studies.factories import make_open_study, make_study
 
 TIMEOUT_S = 60
 
@@ -23,6 +27,39 @@ def broker() -> str:
     if not url:
         pytest.skip("No Redis is named by TIEBREAK_TEST_REDIS_URL; `make test` starts one.")
     return url
+
+
+OF_A_STUDY = [
+    task
+    for name, task in vars(tasks).items()
+    if name.endswith("_task") and "study_id" in inspect.signature(task).parameters
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("task", OF_A_STUDY, ids=lambda task: task.__name__)
+def test_a_task_ends_quietly_only_if_its_study_was_deleted(task, monkeypatch):
+    """Whatever it calls fails, as where a row has nothing to refer to any more."""
+    study = make_study(instances=1)
+    ReportSnapshot.objects.create(study=study, digest="", part={})
+    arguments = {"study_id": study.pk, "name": "majority", "digest": ""}
+    taken = inspect.signature(task).parameters.keys()
+    arguments = {name: value for name, value in arguments.items() if name in taken}
+    is_deleted = False
+
+    def write(**_: object) -> None:
+        if is_deleted:
+            Study.objects.all().delete()
+        raise IntegrityError
+
+    for service in ("refresh_report", "refresh_section", "check_licences"):
+        monkeypatch.setattr(tasks, service, write)
+    with pytest.raises(IntegrityError):
+        task(**arguments)
+    is_deleted = True
+    task(**arguments)
+    assert not Study.objects.exists()
+    task(**arguments)
 
 
 @pytest.mark.redis
