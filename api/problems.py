@@ -31,6 +31,7 @@ from api.messages import (
 )
 from recruitment.services.launch_checks import LaunchRefused
 from studies.data.table_import import BadTable
+from studies.stray_requests import is_lost
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import FULL
@@ -54,7 +55,7 @@ _SENTENCES = {
 
 def problem_response(error: Exception, context: Json) -> JsonResponse:
     """Return the response to an error. DRF calls it."""
-    if isinstance(error, Http404):
+    if isinstance(error, Http404) or is_lost(context["request"], error):
         error = DomainError("not_found", NOT_FOUND, status=404)
     if isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()

@@ -238,6 +238,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
     "studies.members.login_throttle.KnownBrowserMiddleware",
+    "studies.stray_requests.StrayRequestMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
