@@ -9,7 +9,13 @@ from django.core.paginator import Page, Paginator
 from django.core.validators import FileExtensionValidator
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.services.reference_units import OBVIOUS, ROLES, expect_labels
+from annotation.services.reference_units import (
+    OBVIOUS,
+    ROLES,
+    expect_labels,
+    most_copies,
+    open_roles,
+)
 from annotation.services.screening import RoleCount
 from studies.design.opened_forms import OpenedForm
 from studies.models import Criterion, Generation, Instance, Study, Unit, UnitText
@@ -27,13 +33,18 @@ def _noticed(perturbation: Perturbation) -> str:
     return "seen at a glance" if is_obvious else "takes careful reading"
 
 
+NO_NUMBER = "Enter the number of items, or choose a file with them."
+
+
 class ReferenceUnitsForm(forms.Form):
     """The role of new reference units, and their number or a file that lists them."""
 
     role = forms.ChoiceField(
         label="Role", choices=[(role.value, name) for role, name in ROLES.items()]
     )
-    n = forms.IntegerField(label="Number of items", min_value=1, max_value=1000, initial=20)
+    n = forms.IntegerField(
+        label="Number of items", min_value=1, max_value=1000, required=False, initial=20
+    )
     perturbation = forms.ChoiceField(
         label="What is changed in the copy",
         choices=[
@@ -51,12 +62,34 @@ class ReferenceUnitsForm(forms.Form):
         validators=[FileExtensionValidator(["jsonl"])],
     )
 
+    def clean(self) -> None:
+        if not self.errors and not (self.cleaned_data["n"] or self.cleaned_data["rows"]):
+            raise forms.ValidationError(NO_NUMBER, code="no_number")
 
-def role_to_make(counts: list[RoleCount], chosen: str | None) -> str:
-    """Return the role that was chosen last, or else the first that lacks units."""
-    if chosen in Unit.Role.values:
+
+def offered_units_form(study: Study, role: str) -> ReferenceUnitsForm:
+    """Return the form with what is possible: roles that nobody began, and copies if there can be any."""
+    form = ReferenceUnitsForm(prefix="make", use_required_attribute=False, initial={"role": role})
+    form.fields["role"] = _role_field(study)
+    if most := most_copies(study):
+        form.initial["n"] = min(most, form.fields["n"].initial)
+    else:
+        del form.fields["n"], form.fields["perturbation"]
+    return form
+
+
+def _role_field(study: Study) -> forms.ChoiceField:
+    named = [(role.value, name) for role, name in open_roles(study).items()]
+    return forms.ChoiceField(label="Role", choices=named)
+
+
+def role_to_make(study: Study, counts: list[RoleCount], chosen: str | None) -> str:
+    """Return the role that was chosen last, or else the first that lacks units, if it takes more."""
+    open_ = [role.value for role in open_roles(study)]
+    if chosen in open_:
         return chosen
-    return next((count.role for count in counts if count.is_short), Unit.Role.GOLD).value
+    short = (count.role.value for count in counts if count.is_short)
+    return next((role for role in short if role in open_), Unit.Role.GOLD.value)
 
 
 class LabelsForm(OpenedForm, forms.Form):
@@ -106,6 +139,8 @@ class ChosenUnitForm(LabelsForm):
     def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["role"] = role
+        if not self.is_bound:
+            self.fields["role"] = _role_field(self.unit.study)
         for number, criterion in enumerate(self.criteria):
             if criterion.parsed_scale.labels is not None:
                 self.fields[f"c{number}"].widget = forms.RadioSelect(

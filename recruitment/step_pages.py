@@ -29,6 +29,7 @@ from recruitment.launch.texts import most_comparisons
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
+    offered_units_form,
     reference_unit_pages,
     role_to_make,
     save_labels,
@@ -126,14 +127,12 @@ class QualityStep(CollectingStep):
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
         page, counts = reference_unit_pages(study, request.GET.get("page")), role_counts(study)
-        role = role_to_make(counts, request.GET.get("role"))
+        role = role_to_make(study, counts, request.GET.get("role"))
         return {
             "role_counts": counts,
             "page": page,
             "units": labels_forms(study, page),
-            "make": ReferenceUnitsForm(
-                prefix="make", use_required_attribute=False, initial={"role": role}
-            ),
+            "make": offered_units_form(study, role),
         }
 
     def response_change(self, request: HttpRequest, obj: Study) -> Response:

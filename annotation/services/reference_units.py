@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from annotation.balancing import balanced_bits
 from annotation.gold_checks import expected_side
@@ -34,6 +34,14 @@ RATED = (
     "The study is open, and annotators rate these texts of {}, so they cannot be a reference item."
     " Choose other texts, or make items from changed copies."
 )
+NOTHING_KNOWN = (
+    "Degraded copies only work for comparisons on a preference scale. For other criteria, import items"
+    " with expected labels from a file."
+)
+TOO_FEW_TEXTS = (
+    "{n} more items are wanted for {role}, but only {found} instances without a reference item have a"
+    " text that can be changed in this way. Ask for fewer items, or choose another change."
+)
 # How copies are made if nobody chooses: what anyone who reads sees.
 OBVIOUS = "words/disorder/major"
 
@@ -59,6 +67,8 @@ def degrade_copies(
     such perturbation, or if too few texts can be perturbed in this way.
     """
     labels = _original_wins(study)
+    if not labels:
+        raise DomainError("nothing_known", NOTHING_KNOWN)
     rng = random.Random(f"{study.seed}:{role}:{seed}")
     control, _ = System.objects.get_or_create(
         dataset=study.dataset, name=CONTROL, defaults={"is_control": True}
@@ -87,8 +97,7 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
     the stage.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
-    stage = HIT.objects.filter(study=study, kind=role.value).first()
-    if stage is not None and stage.assignments.exists():
+    if role not in open_roles(study):
         raise DomainError(
             "stage_begun",
             f"An annotator has already started {ROLES[role]}, so its items cannot change. Clone"
@@ -106,6 +115,13 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
     if role != Unit.Role.GOLD:
         plan_reference_units(study, role)
     return len(units)
+
+
+def open_roles(study: Study) -> dict[Unit.Role, str]:
+    """Return the roles with their names to which units can be added: gold checks, and stages nobody began."""
+    stages = HIT.objects.filter(study=study, assignments__isnull=False)
+    begun = set(stages.values_list("kind", flat=True))
+    return {role: name for role, name in ROLES.items() if role.value not in begun}
 
 
 def _check_nobody_rates(study: Study, pairs: list[ReferencePair]) -> None:
@@ -275,19 +291,19 @@ def plan_reference_units(study: Study, role: Unit.Role) -> None:
 
 
 def _original_wins(study: Study) -> dict[str, str]:
-    """Return the strongest label for system A on each preference criterion."""
-    labels = {
+    """Return the strongest label for system A on each preference criterion of comparisons."""
+    if study.unit_kind != Study.UnitKind.COMPARISON:
+        return {}
+    return {
         criterion.name: str(min(int(label) for label in criterion.parsed_scale.order_labels or ()))
         for criterion in study.criteria.all()
         if criterion.parsed_scale.kind == "preference"
     }
-    if study.unit_kind != Study.UnitKind.COMPARISON or not labels:
-        raise DomainError(
-            "nothing_known",
-            "Degraded copies only work for comparisons on a preference scale. For other criteria,"
-            " import items with expected labels from a file.",
-        )
-    return labels
+
+
+def most_copies(study: Study) -> int:
+    """Return the number of instances whose texts may be degraded; 0 if no label of a copy is known."""
+    return _unused(study).values("instance").distinct().count() if _original_wins(study) else 0
 
 
 def _copies(
@@ -311,22 +327,24 @@ def _copies(
     if len(copies) < n:
         raise DomainError(
             "too_few_texts",
-            f"You asked for {n} items, but only {len(copies)} unused instances have a text that can"
-            " be perturbed in this way. Please ask for fewer items.",
+            TOO_FEW_TEXTS.format(n=n, role=ROLES[role], found=len(copies)),
         )
     return copies
 
 
 def _unused_texts(study: Study) -> dict[int, list[Generation]]:
     """Return the texts of the study's systems by instance, without instances of reference units."""
-    used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
-    rows = Generation.objects.filter(
-        instance__dataset=study.dataset_id, system__in=study.systems.filter(perturbed_from=None)
-    ).exclude(instance__in=used)
     by_instance: dict[int, list[Generation]] = {}
-    for generation in rows.select_related("system").order_by("pk"):
+    for generation in _unused(study).select_related("system").order_by("pk"):
         by_instance.setdefault(generation.instance_id, []).append(generation)
     return by_instance
+
+
+def _unused(study: Study) -> QuerySet[Generation]:
+    used = study.units.exclude(role=Unit.Role.MAIN).filter(instance__isnull=False)
+    return Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.systems.filter(perturbed_from=None)
+    ).exclude(instance__in=used.values("instance"))
 
 
 def _copy_of_one(

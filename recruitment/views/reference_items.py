@@ -44,7 +44,7 @@ def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
     chosen = asked or next(iter(page), None)
     unit = candidate(study, chosen) if chosen else None
     counts = role_counts(study)
-    role = role_to_make(counts, request.GET.get("role"))
+    role = role_to_make(study, counts, request.GET.get("role"))
     criteria = list(study.criteria.all())
     form = ChosenUnitForm(unit, criteria, request.POST or None, role=role) if unit else None
     if form is not None and request.method == "POST" and form.is_valid():

@@ -17,6 +17,7 @@ from django.urls import get_resolver, reverse
 
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
+from annotation.services.screening import begin_stage
 from metrics.collecting.needs import needs_of
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run
 from recruitment.services.lifecycle import close_study, pause_study
@@ -24,16 +25,22 @@ from studies.design.steps import place_of, study_frame
 from studies.model_servers import FAKE
 from studies.models import Screening, Study
 from tests.annotation.annotators import annotator
+from tests.annotation.services.test_screening import fresh, study_with
 from tests.architecture.test_roles import addresses, member
 from tests.architecture.test_urls import address, patterns
 from tests.pages import codes_on
-from tests.studies.factories import make_open_study, make_study, open_knowingly
+from tests.studies.factories import (
+    make_open_study,
+    make_participation,
+    make_study,
+    open_knowingly,
+)
 from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
 # Something must be typed or chosen first.
-NEEDS_INPUT = {"invalid", "no_reason", "too_few_texts", "nothing_known"}
+NEEDS_INPUT = {"invalid", "no_reason", "no_number", "too_few_texts"}
 
 
 def rated() -> Study:
@@ -59,10 +66,19 @@ def dry_run() -> Study:
     return Study.objects.get(pk=job.owner)
 
 
+def screened() -> Study:
+    """Somebody has begun the training, and there are texts for more reference items."""
+    study = study_with(training=2, test=2, pass_mark=1)
+    begin_stage(participation=fresh(make_participation(study)))
+    return study
+
+
 STATES: dict[str, tuple[str, Callable[[], Study]]] = {
     "empty": ("unfinished draft", lambda: Study.objects.create(title="Empty")),
     "without texts": ("unfinished draft", lambda: make_study(instances=0)),
+    "without preferences": ("unfinished draft", lambda: make_study(scale="ordinal:1..5")),
     "planned": ("unfinished draft", planned),
+    "screened": ("open", screened),
     "open": ("open", lambda: make_open_study(instances=2)),
     "entered": ("open", entered),
     "full": ("open, and nobody can work", rated),
@@ -97,7 +113,10 @@ def offered(path: str, page: str) -> Iterator[tuple[str, dict[str, str]]]:
             target = urljoin(path, button.get("formaction") or form.action or "")
             pressed = {button.get("name"): button.get("value")} if button.get("name") else {}
             if form.method == "POST" and not re.search("/(preview|logout)/", target):
-                yield target, {**dict(form.form_values()), **pressed}
+                roles = form.xpath(".//select[contains(@name, 'role')]/option")
+                chosen = [{one.getparent().name: one.get("value")} for one in roles]
+                for choice in chosen or [{}]:
+                    yield target, {**dict(form.form_values()), **pressed, **choice}
 
 
 def refusals(client: Client, target: str, values: dict[str, str]) -> set[str]:
@@ -127,7 +146,8 @@ def test_what_pages_offer_is_not_refused_and_all_say_the_same_state(case):
         if "state-chip" in page:
             said.append(lxml.html.fromstring(page).xpath("string(//header//@data-state)"))
         for target, values in offered(path, page):
-            if (button := (target, *values)) not in pressed:
+            chosen = {value for name, value in values.items() if "role" in name}
+            if (button := (target, *values, *chosen)) not in pressed:
                 pressed.add(button)
                 if codes := refusals(client, target, values):
                     refused[target.replace(study.pk, "…")] = codes

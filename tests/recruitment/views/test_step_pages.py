@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.services.reference_units import degrade_copies
+from annotation.services.reference_units import ROLES, degrade_copies
 from recruitment.admission import OPEN_LINK
 from recruitment.launch.analysis_plan import FIELD_OF
 from recruitment.models import Channel
@@ -18,7 +18,7 @@ from recruitment.services.launch_checks import launch_checks
 from studies.models import Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, levels_on, send, send_step
+from tests.pages import codes_on, levels_on, numbers_in, send, send_step
 from tests.studies.design.test_step_pages import page_of, rows
 from tests.studies.factories import make_open_study, make_study
 
@@ -100,8 +100,9 @@ def test_an_expected_label_is_changed(client, study):
 def test_of_an_opened_study_no_unit_is_removed_or_changed(client, ruth):
     study = make_open_study(instances=4, member=ruth)
     Unit.objects.create(study=study, key="gold-0", role="gold", known_labels={"preference": "1"})
-    for sent in ({"_remove": "gold-0"}, {"units": "gold-0", "unit-gold-0-c0": "-1"}):
-        assert codes_on(press(client, study, **sent)) == {"not_a_draft"}
+    assert codes_on(press(client, study, _remove="gold-0")) == {"not_a_draft"}
+    changed = {"units": "gold-0", "unit-gold-0-c0": "-1"}  # the page has no such fields
+    assert codes_on(press(client, study, **changed)) == {"changed_meanwhile"}
     assert study.units.get(key="gold-0").known_labels == {"preference": "1"}
     html = client.get(page_of("recruitment:quality", study)).content.decode()
     assert 'name="_remove"' not in html
@@ -112,6 +113,15 @@ def test_too_many_units_are_refused_and_the_screening_is_kept(client, study):
     page = press(client, study, _make="1", **{"make-n": 50, "screening-0-training_units": 1})
     assert codes_on(page) == {"too_few_texts"}
     assert Study.objects.get().screening.training_units == 1
+
+
+def test_a_refusal_names_how_many_more_are_wanted_and_for_what(client, study):
+    """Of 30 that were typed 2 are there, so nobody asked for 28."""
+    press(client, study, _make="1", **{"make-role": "qualification", "make-n": 2})
+    page = press(client, study, _make="missing", **{"screening-0-qualification_units": 30})
+    (refusal,) = [str(one) for one in page.context["messages"] if one.level_tag == "error"]
+    assert numbers_in(refusal) == {"28", "2"}  # wanted, and possible of 4 instances
+    assert ROLES[Unit.Role.QUALIFICATION] in refusal
 
 
 def test_a_wrong_screening_makes_no_units(client, study):
