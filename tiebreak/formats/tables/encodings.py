@@ -2,6 +2,8 @@
 
 import codecs
 import io
+import unicodedata
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +29,9 @@ MIN_NULS = 0.2
 DOCUMENTS = (b"%PDF", b"\xd0\xcf\x11\xe0")
 # Text has hardly any control characters but these; a stray NUL or separator is left to its cell.
 CONTROLS = frozenset(map(chr, range(32))) - set("\t\n\v\f\r\x1a\x1b")
+BESIDE_NUL = bytes(map(ord, CONTROLS - {"\0"}))
+# Two of these are in every table, each with a NUL byte in UTF-16; a stray one makes only one of them.
+SEPARATORS = frozenset("\n\r\t,;|:")
 KINDS_IN_TEXT, SHARE_IN_TEXT, MOST_IN_TEXT = 2, 0.01, 0.3
 NOT_TEXT = "cannot be read here. Save its content as {}, and choose that file"
 
@@ -37,19 +42,41 @@ def check_is_text(path: Path, readable: str) -> None:
         head = file.read(SAMPLE)
     if head.startswith(DOCUMENTS):
         raise FormatError.of(path.name, None, "unknown_format", NOT_TEXT.format(readable))
-    text = head.decode(_wide_encoding(head) or "latin-1", errors="ignore")
+    wide = _wide_encoding(head)
+    if not wide:
+        _check_no_nul(path, head, readable)
+    text = head.decode(wide or "latin-1", errors="ignore")
     odd = [character for character in text if character in CONTROLS]
     is_varied = len(set(odd)) > KINDS_IN_TEXT and len(odd) > SHARE_IN_TEXT * len(text)
     if is_varied or len(odd) > MOST_IN_TEXT * len(text):
         raise FormatError.of(path.name, None, "not_text", NOT_TEXT.format(readable))
 
 
-def encoding_of(path: Path) -> str:
-    """Return the encoding of a text file; "utf-8" also for UTF-8 with some other bytes in it."""
+def _check_no_nul(path: Path, part: bytes, readable: str) -> None:
+    """Raise `FormatError` if bytes beside NUL are no UTF-8, which only binary files have; `part` may be cut."""
+    if b"\0" in part and not _is_utf8_so_far(part):
+        raise FormatError.of(path.name, None, "not_text", NOT_TEXT.format(readable))
+
+
+def encoding_of(path: Path, readable: str) -> str:
+    """Return the encoding of a text file; "utf-8" also for UTF-8 with some other bytes in it.
+
+    Raises `FormatError` where the file turns out to be no text after its beginning.
+    """
     with path.open("rb") as file:
-        wide = _wide_encoding(file.read(4096))
+        wide = _wide_encoding(file.read(SAMPLE))
         file.seek(0)
-        return wide or ("utf-8" if _is_utf8(file) else _legacy_encoding(file))
+        if wide or _is_utf8(file):
+            return wide or "utf-8"
+        file.seek(0)
+        lines = iter(lambda: file.readline(CHUNK), b"")
+        return _legacy_encoding(_checked(path, lines, readable))
+
+
+def _checked(path: Path, lines: Iterator[bytes], readable: str) -> Iterator[bytes]:
+    for line in lines:
+        _check_no_nul(path, line, readable)
+        yield line
 
 
 def _wide_encoding(head: bytes) -> str:
@@ -61,7 +88,30 @@ def _wide_encoding(head: bytes) -> str:
     # In UTF-16, the NUL bytes are one half of a character, always the same.
     if first + second > MIN_NULS * len(head) and 10 * min(first, second) < max(first, second):
         return "utf-16-le" if second > first else "utf-16-be"
+    is_narrow = _is_utf8_so_far(head) and head.translate(None, BESIDE_NUL) == head
+    if first + second and not is_narrow:
+        return next((name for name in ("utf-16-le", "utf-16-be") if _reads_as(head, name)), "")
     return ""
+
+
+def _is_utf8_so_far(part: bytes) -> bool:
+    """Whether a part, whose last character may be cut, is UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(part)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _reads_as(head: bytes, encoding: str) -> bool:
+    """Whether a beginning, in which hardly any letter has a NUL byte, is lines or cells in UTF-16."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head)
+    except UnicodeDecodeError:
+        return False
+    rest = text.translate(dict.fromkeys(map(ord, "\t\n\v\f\r")))
+    kinds = {unicodedata.category(character) for character in set(rest)}
+    return len(SEPARATORS.intersection(text)) > 1 and kinds.isdisjoint({"Cc", "Cn", "Co", "Cs"})
 
 
 def write_as_utf8(source: Path, target: Path, encoding: str) -> None:
@@ -85,12 +135,11 @@ def _is_utf8(file: IO[bytes]) -> bool:
     return True
 
 
-def _legacy_encoding(file: IO[bytes]) -> str:
+def _legacy_encoding(lines: Iterable[bytes]) -> str:
     """Return the encoding of a file that is not UTF-8, unless most of its other text is."""
-    file.seek(0)
     sample = io.BytesIO()
     utf8 = other = 0
-    for line in iter(lambda: file.readline(CHUNK), b""):
+    for line in lines:
         if line.isascii():
             continue
         try:

@@ -270,7 +270,7 @@ def _may_hold_rows(file: Path, root: Path) -> bool:
 
 
 def _of_text(path: Path, folder: Path, limits: Limits) -> Table:
-    encoding = encoding_of(path)
+    encoding = encoding_of(path, READABLE)
     notes: tuple[str, ...] = ()
     if encoding not in {"utf-8", "utf-8-sig"}:
         notes = (f"The file was read as {encoding}.",)
