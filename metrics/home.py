@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
+from django.db.models import Case, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
@@ -43,12 +44,22 @@ class StudyCard(NamedTuple):
 def study_cards(user: User, number: str | None) -> Page[Any]:
     """Return a page of the user's studies, in as many statements for many studies as for one."""
     mine = studies_of(user).filter(dry_run_of=None)
-    studies = with_facts(mine, user).annotate(**plan_counts())
+    studies = with_facts(mine, user).annotate(**plan_counts()).order_by(*_order(mine, user))
     page = Paginator(studies.select_related("dataset"), PER_PAGE).get_page(number)
     shown = list(page)
     spending = spending_of(shown)
     page.object_list = [_card(study, user, spending[study.pk]) for study in shown]
     return page
+
+
+def _order(mine: QuerySet[Study], user: User) -> tuple[Any, ...]:
+    """Put the studies that need this member first, then open ones, and newer ones before older ones."""
+    is_open = Q(status=Study.Status.OPEN)
+    frames = (frame_of(study, user) for study in with_facts(mine.filter(is_open), user))
+    needing = Q(pk__in=[frame.study.pk for frame in frames if frame.needs_person])
+    to_launch = Q(opened_at=None, pk__in=studies_of(user, Right.CHANGE).values("pk"))
+    rank = Case(When(needing | to_launch, then=0), When(is_open, then=1), default=2)
+    return rank, "-created_at", "pk"
 
 
 def _card(study: Any, user: User, spending: Spending) -> StudyCard:

@@ -267,6 +267,12 @@ class StudyFrame:
         return [shown for shown in self.steps if shown.status.is_open]
 
     @property
+    def needs_person(self) -> bool:
+        """Whether this member can go on with what is missing, or something waits for a researcher."""
+        waits = any(page.waiting for page in self.pages)
+        return self.can_change and bool(self.missing or waits)
+
+    @property
     def state(self) -> StudyState:
         study, left = self.study, {shown.step.slug for shown in self.missing}
         if study.dry_run_of_id is not None:

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.models import Comment
 from jobs.models import Job
 from metrics.home import PER_PAGE, is_demo_loading, study_cards
 from recruitment.models import Channel, Payment
@@ -83,6 +84,41 @@ def test_the_list_takes_few_statements_however_many_studies(
         first = home(client)
     assert first.count("data-study=") == PER_PAGE
     assert home(client, "?page=2").count("data-study=") == 2
+
+
+def listed(client: Client) -> list[str]:
+    return re.findall(r'data-study="(\w+)"', home(client))
+
+
+def test_studies_that_need_the_member_come_first_then_open_ones_newest_first(client, ruth):
+    """A draft and an open study in which nothing is left, or in which a comment waits, need somebody."""
+    closed = make_open_study(instances=1, member=ruth)
+    full = make_open_study(
+        instances=1, member=ruth, comparisons_per_hit=1, ratings_per_hit=1, guidelines=""
+    )
+    annotator(full).choose()
+    commented = make_open_study(instances=1, member=ruth)
+    quiet = [make_open_study(instances=1, member=ruth) for _ in range(2)]
+    draft = make_study(instances=1, member=ruth)
+    paused = make_open_study(instances=1, member=ruth)
+    Study.objects.filter(pk=closed.pk).update(status="closed")
+    Study.objects.filter(pk=paused.pk).update(status="paused")
+    annotator(commented).here()
+    by = commented.participations.get()
+    Comment.objects.create(participation=by, text="Odd.", created_at=timezone.now())
+    needing = [draft, commented, full]
+    expected = [*needing, *reversed(quiet), paused, closed]
+    assert listed(client) == [study.pk for study in expected]
+    frames = {card.frame.study.pk: card.frame for card in study_cards(ruth, None)}
+    assert {study.pk for study in needing} == {pk for pk, f in frames.items() if f.needs_person}
+
+
+def test_a_study_needs_only_who_may_change_it(client, ruth):
+    quiet = make_open_study(instances=1, member=ruth)
+    draft = make_study(instances=1, member=ruth)
+    assert listed(client) == [draft.pk, quiet.pk]
+    Membership.objects.filter(study=draft).update(role="analyst")
+    assert listed(client) == [quiet.pk, draft.pk]
 
 
 @pytest.fixture
