@@ -73,8 +73,8 @@ LEFT_OUT = (
 )
 # While the planned number of responses is not reached.
 NO_FINDING_YET = (
-    "No finding is stated: this interval is valid for one look at the planned number of responses, not"
-    " for looking again and again."
+    "No finding is stated before the planned number of responses is reached: numbers hold for one look at"
+    " it, not for looking again and again."
 )
 SEQUENCE_ABOVE = (
     "The line stays right however often you look; the numbers below it hold for one look, at the planned"

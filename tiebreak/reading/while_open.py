@@ -48,7 +48,7 @@ def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
         so_far += f" {name}: {pair.win_rate.n} of {planned} entered{waiting}."
     return (
         f"{WITH_THESE}{'; '.join(ahead)}" if ahead else NO_WINNER_YET,
-        f"{valid} {WATCHED_UNITS}{so_far} {WATCHED_SCOPE}",
+        f"{valid} {WATCHED_UNITS}{so_far} {WATCHED_SCOPE if has_sequences(stopping) else ''}".rstrip(),
     )
 
 

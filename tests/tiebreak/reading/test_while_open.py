@@ -18,11 +18,12 @@ from tests.annotation.answers import submit_unit
 from tests.annotation.places import hit_units_of, take_place
 from tests.metrics.studies import validator
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.systems.systems import win_rates_figure
 from tiebreak.reading.findings import NO_ALPHA_HEADING, agreement_finding, win_rate_finding
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
-from tiebreak.reading.messages import NO_FINDING_YET, NO_WINNER_YET
+from tiebreak.reading.messages import NO_FINDING_YET, NO_WINNER_YET, WATCHED_SCOPE
 from tiebreak.reading.shown import section_of
 from tiebreak.reading.while_open import has_sequences, unreached
 from tiebreak.stats import undefined
@@ -85,6 +86,26 @@ def test_a_running_study_states_nothing_from_an_interval_for_one_look():
             assert (figure.finding, figure.sentence) == (figure.title, NO_FINDING_YET)
     assert scope_of(about).startswith(NO_FINDING_YET)
     assert not any("highest" in number.sentence for number in leading_numbers(about))
+
+
+def draws_an_interval(figure: Figure) -> bool:
+    ends = [i for i, name in enumerate(figure.columns) if name.startswith(("low", "high"))]
+    return any(row[i] is not None for row in figure.rows for i in ends)
+
+
+@pytest.mark.parametrize("hits", [1, 2])
+def test_where_no_interval_is_drawn_none_is_limited(hits):
+    """Fewer than 10 instances, of which no item may be complete, so that no sequence begins."""
+    study = small_study(instances=4, ratings_per_hit=2)
+    answer(study, "ann", A_WINS, hits=hits)
+    about = section(study)
+    without = [figure for figure in figures_of(about) if not draws_an_interval(figure)]
+    assert {"differences", "win-rates"} <= {figure.name for figure in without}
+    said = [scope_of(about, page) for page in ("systems", "raters", "machines", "planning")]
+    said += [figure.sentence for figure in without]
+    limits = ("interval", WATCHED_SCOPE)
+    assert not [sentence for sentence in said if any(limit in sentence for limit in limits)]
+    assert has_sequences(unreached(about)) == (WATCHED_SCOPE in win_rate_finding(about)[1])
 
 
 def test_agreement_stands_without_a_finding():
