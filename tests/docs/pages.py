@@ -11,6 +11,7 @@ PAGES = sorted(
         *(ROOT / "docs").glob("*.md"),
         *(ROOT / "docs" / "how-to").glob("*.md"),
         *(ROOT / "docs" / "methods").glob("*.md"),
+        *(ROOT / "docs" / "reference").glob("*.md"),
     ]
 )
 
