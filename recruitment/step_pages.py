@@ -130,6 +130,7 @@ class QualityStep(CollectingStep):
         role = role_to_make(study, counts, request.GET.get("role"))
         return {
             "role_counts": counts,
+            "may_lack": not is_frozen(study) or any(count.is_short for count in counts),
             "page": page,
             "units": labels_forms(study, page),
             "make": offered_units_form(study, role),
