@@ -31,7 +31,8 @@ class CurrencyField(models.CharField[str, str]):
     """A code of a currency, which is stored in capital letters however it was typed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"max_length": 3, "validators": [validate_currency]} | kwargs)
+        its: dict[str, Any] = {"max_length": 3, "validators": [validate_currency]}
+        super().__init__(*args, **its | kwargs)
 
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
         name, _, args, kwargs = super().deconstruct()
