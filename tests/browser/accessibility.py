@@ -95,6 +95,33 @@ def check_legible(page: Page) -> None:
     assert min(sizes, default=12) >= 11, f"{page.url}: text of {min(sizes):.1f} pixels"
 
 
+# Letters of another size than the three of the style sheet, except those of texts that annotators read
+# and of Django's own pages.
+SIZES = """() => {
+  const probe = document.createElement('i');
+  document.body.append(probe);
+  const scale = ['--lead', '--body', '--small'].map(name => {
+    probe.style.fontSize = `var(${name})`;
+    return getComputedStyle(probe).fontSize;
+  });
+  probe.remove();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), others = new Set();
+  while (walker.nextNode()) {
+    const holder = walker.currentNode.parentElement, { fontSize } = getComputedStyle(holder);
+    if (!walker.currentNode.data.trim() || [...scale, '0px'].includes(fontSize)) continue;
+    if (!holder.checkVisibility() || holder.closest('.text, .prose:not(.guide), kbd, .unseen, #container')) continue;
+    others.add(`${fontSize}: ${holder.outerHTML.slice(0, 80)}`);
+  }
+  return [...others];
+}"""
+
+
+def check_sizes(page: Page) -> None:
+    """Check that all letters of a page have one of three sizes."""
+    others = page.evaluate(SIZES)
+    assert not others, others
+
+
 # The words that are seen, without numbers, names in tables and charts, texts of the study, and what
 # is folded. `before` is an element; only words above it are counted.
 WORDS = """before => {

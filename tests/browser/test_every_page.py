@@ -22,8 +22,8 @@ from tests.browser.accessibility import (
     check_grounds,
     check_ids,
     check_leads,
-    check_legible,
     check_prints,
+    check_sizes,
     check_stacks,
     check_targets,
 )
@@ -115,7 +115,7 @@ def faults_of(page: Page, url: str) -> list[str]:
     page.evaluate(OPEN_ALL)
     for width in (1440, 360):
         page.set_viewport_size({"width": width, "height": 900})
-        for check in (check_accessible, check_targets, check_fits, check_ids, check_legible):
+        for check in (check_accessible, check_targets, check_fits, check_ids, check_sizes):
             faults += faults_by(check, page, f"{url} at {width}")
     faults += faults_by(check_grounds, page, url)
     for check in (check_begins, check_follows, check_stacks):
