@@ -97,6 +97,7 @@ def analyze(
         epsilon=epsilon,
         core=core,
         main_machine=source.main_machine,
+        simple_raters=source.simple_raters,
     )
     if unrated := [name for name in declared if name not in report.criteria]:
         names = ", ".join(report.criteria_order) or "none"

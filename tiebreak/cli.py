@@ -263,6 +263,7 @@ def _report(
         scores=scores,
         core=options.core,
         main_machine=source.main_machine,
+        simple_raters=source.simple_raters,
     )
 
 

@@ -16,7 +16,7 @@ from metrics.results.sections import (
     section_named,
     stored_section,
 )
-from metrics.results.selectors import is_simulated, stored_report
+from metrics.results.selectors import is_simulated, simple_raters_of, stored_report
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -43,7 +43,9 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
     if asked.part is None:
         return asked.refusal()
     shown, problem = _shown(study, asked, more, criterion, is_again="again" in request.GET)
-    figures = figures_of_section(name, shown.part) if shown and shown.part is not None else []
+    figures: list[Figure] = []
+    if shown and shown.part is not None:
+        figures = figures_of_section(name, shown.part, simple_raters_of(study))
     context = {
         "study": study,
         "criterion": criterion,

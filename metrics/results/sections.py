@@ -9,7 +9,7 @@ from jobs.clock import database_now
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.planning.expert_weights import weights_of
 from metrics.planning.scores_study import scores_of
-from metrics.results.selectors import source_of
+from metrics.results.selectors import simple_raters_of, source_of
 from metrics.results.services import REPORT_FORM, request_once, watermark
 from studies.access import Right
 from studies.models import Study
@@ -48,13 +48,14 @@ def figure_of_section(
     report: ReportSnapshot, criterion: str, name: str, right: Right, chosen: Filter
 ) -> Figure | None:
     """Return a figure by its name from the stored sections that someone with this right sees."""
+    simple = simple_raters_of(report.study)
     for snapshot in SectionSnapshot.objects.filter(report=report):
         section, stored = section_named(snapshot.name), stored_section(snapshot, criterion)
         if section is None or stored is None or stored.part is None:
             continue
         if right < right_to_see(section) or is_hidden(section, chosen):
             continue
-        for figure in figures_of_section(section.name, stored.part):
+        for figure in figures_of_section(section.name, stored.part, simple):
             if figure.name == name and figure.chart:
                 return figure
     return None

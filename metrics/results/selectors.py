@@ -8,6 +8,7 @@ from annotation.counts import CountedRatings, PlanCounts, RatingCounts
 from annotation.exports.ratings import rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from annotation.pilot_doubts import pilot_machine_rows
+from machine_raters.models import MachineRater
 from metrics.models import ReportSnapshot
 from metrics.results.rater_rows import put_back
 from studies.design.analysis_plan import PLAN
@@ -38,7 +39,16 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
     scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
     origin = Origin("study", canonical_digest(table), chosen.values or None)
     plan = plan_of({name: getattr(study, name) for name in PLAN})
-    return Source(table, scales, origin, plan, is_closed(study.pk), study.main_machine)
+    return Source(
+        *(table, scales, origin, plan, is_closed(study.pk), study.main_machine),
+        simple_raters=simple_raters_of(study),
+    )
+
+
+def simple_raters_of(study: Study) -> tuple[str, ...]:
+    """Return the names of the machine raters that follow a simple rule."""
+    simple = study.machine_raters.filter(kind=MachineRater.Kind.BASELINE)
+    return tuple(simple.order_by("rater__pseudonym").values_list("rater__pseudonym", flat=True))
 
 
 def is_closed(public_id: str) -> bool:

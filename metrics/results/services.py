@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,7 +25,7 @@ from metrics.results.stopping import with_stopping
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
-from tiebreak.report.model.report import CriterionSection
+from tiebreak.report.model.report import OPTIONAL_SECTIONS, CriterionSection
 from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
 from tiebreak.report.source import Source
@@ -152,6 +152,7 @@ def _built(source: Source, sections: tuple[str, ...]) -> Report:
         plan=source.plan,
         sections=sections,
         main_machine=source.main_machine,
+        simple_raters=source.simple_raters,
     )
 
 
@@ -166,7 +167,7 @@ def without_outcome(report: Report) -> Report:
 
 
 def _section_without_outcome(section: CriterionSection) -> CriterionSection:
-    optional = {f.name for f in fields(section) if f.default is None} - SHOWN_WITHOUT_OUTCOME
+    optional = {*OPTIONAL_SECTIONS} - SHOWN_WITHOUT_OUTCOME
     labels: dict[str, Any] = {"votes": {}, "perception": (), "perception_by_systems": {}}
     empty = labels | dict.fromkeys(optional)
     hidden = [name for name in empty if name != "votes" and getattr(section, name)]

@@ -8,9 +8,11 @@ from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Rater
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
+from metrics.results.selectors import simple_raters_of
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.studies.factories import make_open_study
+from tiebreak.formats.evidence import simple_raters_in
 from tiebreak.gateway import Sample, Sampled
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +55,7 @@ def test_each_machine_rater_is_described(study, model, tmp_path):
         "length": "simple rater",
         "both": "jury",
     }
+    assert simple_raters_in(tmp_path / "export") == simple_raters_of(study) == ("length",)
     settings = rows["gpt"]["settings"]
     assert (settings["instructions"], settings["max_tokens"]) == ("{question} {answers}", 64)
     assert "server" not in settings

@@ -151,6 +151,7 @@ def test_invented_judges_are_simulated_and_remain_machines_and_the_rule_is_real(
     )
     assert set(rows) == {(GOOD, True), (BIASED, True), (RULE, False)}
     assert set(results.all_units.machines) == {GOOD, BIASED, RULE}
+    assert results.simple_raters == (RULE,)
 
 
 def test_the_study_half_way_waits_for_payments_and_an_answer_to_a_comment(half_way, ruth):

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
-from tiebreak.formats.rows import Row
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.rows import Row, read_jsonl
 
 MANIFEST, LOG, SELECTION, REPORT = "manifest.json", "log.jsonl", "selection.jsonl", "report.json"
 MANIFEST_VERSION = 1
+MACHINE_RATERS, SIMPLE_RATER = "machine_raters.jsonl", "simple rater"
 
 
 def write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
@@ -32,6 +34,17 @@ def file_digests(folder: Path) -> dict[str, str]:
             with path.open("rb") as file:
                 digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
     return digests
+
+
+def simple_raters_in(folder: Path) -> tuple[str, ...]:
+    """Return the machine raters that follow a simple rule, by what an export says of how they were made."""
+    path = folder / MACHINE_RATERS
+    if not path.is_file():
+        return ()
+    problems = Problems()
+    rows = [row for _, row in read_jsonl(path, problems)]
+    problems.check()
+    return tuple(sorted({str(row["rater"]) for row in rows if row.get("kind") == SIMPLE_RATER}))
 
 
 def chained(rows: Iterable[Row]) -> Iterator[Row]:

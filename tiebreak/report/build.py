@@ -57,6 +57,7 @@ def build_report(
     weights: Weights | None = None,
     scores: Source | None = None,
     main_machine: str = "",
+    simple_raters: Collection[str] = (),
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -99,6 +100,8 @@ def build_report(
         ``scoring_against_pairwise`` uses; by default the table's.
     main_machine : str, optional
         The machine rater that was chosen to lead; by default the one with the most answers leads.
+    simple_raters : collection of str, optional
+        The machine raters that follow a simple rule, such as the longer text.
 
     Returns
     -------
@@ -140,7 +143,7 @@ def build_report(
         seeds = Seeds(seed, (criterion.name,))
         return Analysis(criterion, seeds, replicates, epsilon, preferences, known, scored)
 
-    options = _Options(sections, core, analysis, main_machine)
+    options = _Options(sections, core, analysis, main_machine, simple_raters)
     origin = source or Origin("file", digest)
     sections_of = _with_discernment({c.name: _section(c, options) for c in criteria}, weights)
     lost = dict(left_out(table, criteria, is_file=origin.kind != "study"))
@@ -223,6 +226,7 @@ class _Options:
     core: bool
     analysis: Callable[[Criterion], Analysis]
     main_machine: str
+    simple_raters: Collection[str]
 
 
 def _section(criterion: Criterion, options: _Options) -> CriterionSection:
@@ -243,6 +247,7 @@ def _section(criterion: Criterion, options: _Options) -> CriterionSection:
         resampling=criterion.resampling,
         votes=criterion.votes,
         main_machine=options.main_machine or None,
+        simple_raters=tuple(sorted({*options.simple_raters} & {*criterion.machines})) or None,
         **parts,
         problems=problems,
     )

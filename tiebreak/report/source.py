@@ -15,6 +15,7 @@ from tiebreak.formats import (
 )
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.bundle import INSTANCES, open_bundle
+from tiebreak.formats.evidence import simple_raters_in
 from tiebreak.formats.layouts import Choice, Existing, read_existing
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.rows import Row
@@ -27,8 +28,8 @@ from tiebreak.report.model.report import AnalysisPlan, Origin
 class Source:
     """Ratings, with their declared scales, their origin, and what the study says about them.
 
-    ``is_closed`` says that collection has ended, and ``main_machine`` names the machine rater
-    that was chosen to lead. ``read`` says in a sentence what was read, and ``notes`` how.
+    ``is_closed`` says that collection has ended, ``main_machine`` names the machine rater
+    that was chosen to lead, and ``simple_raters`` those that follow a simple rule. ``read`` says in a sentence what was read, and ``notes`` how.
     """
 
     table: RatingTable
@@ -37,6 +38,7 @@ class Source:
     plan: AnalysisPlan | None = None
     is_closed: bool = True
     main_machine: str = ""
+    simple_raters: tuple[str, ...] = ()
     read: str = ""
     notes: tuple[str, ...] = ()
 
@@ -113,7 +115,11 @@ def read_source(path: Path, choice: Choice | None = None) -> Source:
         table, pilot = bundle.ratings, bundle.pilot_ratings
         table = table if pilot is None else table.joined(pilot)
         main_machine = str(bundle.spec.settings.get("main_machine", ""))
-        return Source(table, scales, origin, plan, main_machine=main_machine)
+        return Source(
+            *(table, scales, origin, plan),
+            main_machine=main_machine,
+            simple_raters=simple_raters_in(folder),
+        )
 
 
 def source_of_rows(rows: Iterable[Row], name: str, choice: Choice | None = None) -> Source:

@@ -8,7 +8,15 @@ from typing import Any
 from tiebreak import __version__
 from tiebreak.formats import FormatError, read_ratings
 from tiebreak.formats.comparison import compare_ratings
-from tiebreak.formats.evidence import LOG, MANIFEST, REPORT, SELECTION, chained, file_digests
+from tiebreak.formats.evidence import (
+    LOG,
+    MANIFEST,
+    REPORT,
+    SELECTION,
+    chained,
+    file_digests,
+    simple_raters_in,
+)
 from tiebreak.formats.ratings import SUFFIXES, canonical_digest
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.report.analysis_plan import plan_of
@@ -102,6 +110,7 @@ def report(export: Export, findings: Checked) -> None:
         sections={name for about in stored["criteria"].values() for name in about}
         & {*on_request()},
         main_machine=str(settings.get("main_machine", "")),
+        simple_raters=simple_raters_in(export.folder),
     ).as_json()
     for about in stored["criteria"].values():
         for name in about.keys() & OF_SERVER:

@@ -5,7 +5,7 @@ white paper. Raters differ in shape as well as colour: people are round, machine
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,8 @@ from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
 Point = tuple[float, float]
-# "human" or "machine"; "-2" to "-5" for further machines; "-open" for the second of two measures;
+# "human" or "machine"; "-2" to "-5" for further machines; "-open" for simple rules, and where
+# a rater has two measures for the second;
 # "reference" for a line to compare with.
 Kind = str
 
@@ -42,12 +43,15 @@ class Svg(str):
         return self
 
 
-def kinds_of(machines: Iterable[str]) -> dict[str, Kind]:
-    """Return a mark for each machine rater; where they are too many to differ, all have one."""
+def kinds_of(machines: Iterable[str], simple: Collection[str] | None = None) -> dict[str, Kind]:
+    """Return a mark for each machine rater, hollow for those that follow a simple rule.
+
+    Where they are too many to differ, all have one shape.
+    """
     names = sorted(set(machines))
-    if len(names) > len(SHAPES):
-        return dict.fromkeys(names, "machine")
-    return dict(zip(names, SHAPES, strict=False))
+    shapes = SHAPES if len(names) <= len(SHAPES) else ["machine"] * len(names)
+    kinds = zip(names, shapes, strict=False)
+    return {name: open_kind(kind) if name in (simple or ()) else kind for name, kind in kinds}
 
 
 def open_kind(kind: Kind) -> Kind:
@@ -125,6 +129,10 @@ class Canvas:
         raise NotImplementedError
 
     def paint(self, name: str) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def within(self, start: Point, end: Point) -> "Canvas":
+        """Return the part of the plot between two corners."""
         raise NotImplementedError
 
     def is_narrower_than(self, _: float) -> bool:
@@ -216,6 +224,11 @@ class Fixed(Canvas):
 
     def size(self, width: float, height: float) -> str:
         return _number(width * self.width + height * self.height)
+
+    def within(self, start: Point, end: Point) -> Canvas:
+        left, top = self._placed(start)
+        right, bottom = self._placed(end)
+        return Fixed(left, top, right - left, bottom - top)
 
     def is_narrower_than(self, pixels: float) -> bool:
         return self.width < pixels

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -132,14 +132,28 @@ def empty_figure(name: str, title: str, reason: str) -> Figure:
 
 
 Draw = Callable[[Any], list[Figure]]
+# The machine raters that follow a simple rule, whose marks are hollow.
+Simple = Collection[str] | None
+DrawRaters = Callable[[Any, Simple], list[Figure]]
 F = TypeVar("F", bound=Draw)
-DRAWN: dict[str, Draw] = {}
+R = TypeVar("R", bound=DrawRaters)
+DRAWN: dict[str, DrawRaters] = {}
 
 
 def draws(name: str) -> Callable[[F], F]:
     """Declare that a function draws a section of the report, from the section alone."""
 
     def register(draw: F) -> F:
+        DRAWN[name] = lambda section, _: draw(section)
+        return draw
+
+    return register
+
+
+def draws_raters(name: str) -> Callable[[R], R]:
+    """Declare that a function draws a section of the report with a mark for each rater."""
+
+    def register(draw: R) -> R:
         DRAWN[name] = draw
         return draw
 

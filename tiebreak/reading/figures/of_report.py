@@ -53,7 +53,8 @@ def _drawn(section: CriterionSection) -> Iterator[tuple[str, Figure]]:
         yield from ((name, figure) for figure in draw(section) if figure.chart)
     for name, one in on_request().items():
         if (part := one.of(section)) is not None:
-            yield from ((name, figure) for figure in figures_of_section(name, part) if figure.chart)
+            figures = figures_of_section(name, part, section.simple_raters)
+            yield from ((name, figure) for figure in figures if figure.chart)
 
 
 def _one(draw: Callable[[CriterionSection], Figure]) -> Callable[[CriterionSection], list[Figure]]:

@@ -5,7 +5,7 @@ from pkgutil import walk_packages
 from typing import Any, get_args
 
 from tiebreak.reading import figures
-from tiebreak.reading.figures.figure import DRAWN, Figure
+from tiebreak.reading.figures.figure import DRAWN, Figure, Simple
 from tiebreak.report.registry import Question
 
 for _question in get_args(Question):
@@ -14,6 +14,9 @@ for _question in get_args(Question):
         import_module(_module.name)
 
 
-def figures_of_section(name: str, part: Any) -> list[Figure]:
-    """Return the figures of a section on request, from what the report has of it, if it is drawn."""
-    return DRAWN[name](part) if name in DRAWN else []
+def figures_of_section(name: str, part: Any, simple: Simple = None) -> list[Figure]:
+    """Return the figures of a section on request, from what the report has of it, if it is drawn.
+
+    ``simple`` names the machine raters that follow a simple rule.
+    """
+    return DRAWN[name](part, simple) if name in DRAWN else []

@@ -187,6 +187,8 @@ class CriterionSection:
     main_machine: str | None = None
     """The machine rater that was chosen to lead, if one was; it may have no
     ratings of this criterion."""
+    simple_raters: tuple[str, ...] | None = None
+    """The machine raters that follow a simple rule, if it is known of any."""
     problems: Problems
     """Parts that could not be computed, by name, with the reasons."""
 
@@ -217,7 +219,7 @@ class CriterionSection:
 OPTIONAL_SECTIONS = tuple(
     part.name
     for part in fields(CriterionSection)
-    if part.default is None and part.name != "main_machine"
+    if part.default is None and part.name not in ("main_machine", "simple_raters")
 )
 
 

@@ -4,9 +4,11 @@ from itertools import chain
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
+from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import (
     Figure,
-    draws,
+    Simple,
+    draws_raters,
     empty_figure,
     reading_if_drawn,
     table_of,
@@ -42,8 +44,8 @@ CHOSEN_READING = (
 )
 
 
-@draws("composite")
-def composite_figures(section: CompositeSection) -> list[Figure]:
+@draws_raters("composite")
+def composite_figures(section: CompositeSection, simple: Simple = None) -> list[Figure]:
     if section.humans is None or section.composite is None:
         return [empty_figure("composite", TITLE, f"{section.reason} {_left_out(section)}".strip())]
     raters = [
@@ -51,14 +53,15 @@ def composite_figures(section: CompositeSection) -> list[Figure]:
         (COMPOSITE, section.composite),
         *sorted(section.machines.items()),
     ]
-    return [_overall(section, raters), _by_category(raters), _chosen(section)]
+    return [_overall(section, raters, simple), _by_category(raters), _chosen(section)]
 
 
-def _overall(section: CompositeSection, raters: list[Named]) -> Figure:
+def _overall(section: CompositeSection, raters: list[Named], simple: Simple) -> Figure:
     (humans, among), *others = raters
+    kinds = kinds_of((name for name, _ in others), simple)
     rows = [
         IntervalRow(humans, (Mark("human", among.all_units),)),
-        *(IntervalRow(name, (Mark("machine", one.all_units),)) for name, one in others),
+        *(IntervalRow(name, (Mark(kinds[name], one.all_units),)) for name, one in others),
     ]
     chart = interval_chart(rows, finding=TITLE, label="leave-one-out agreement", bounds=(0, 1))
     sentence = (

@@ -10,7 +10,8 @@ from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Cell,
     Figure,
-    draws,
+    Simple,
+    draws_raters,
     estimate_rows,
 )
 from tiebreak.reading.words import counted
@@ -68,9 +69,9 @@ STYLE_COLUMNS = (
 )
 
 
-@draws("discernment")
-def discernment_figures(section: DiscernmentSection) -> list[Figure]:
-    return [_tests(section), _summary(section), *_styles(section)]
+@draws_raters("discernment")
+def discernment_figures(section: DiscernmentSection, simple: Simple = None) -> list[Figure]:
+    return [_tests(section, simple), _summary(section), *_styles(section)]
 
 
 def _kind(rater: str) -> Kind:
@@ -81,13 +82,13 @@ def _open_kind(rater: str) -> Kind:
     return "human-open" if rater == ANNOTATORS else "machine-open"
 
 
-def _tests(section: DiscernmentSection) -> Figure:
+def _tests(section: DiscernmentSection, simple: Simple) -> Figure:
     together = len(section.criteria) > 1 and section.all_criteria
     raters: Mapping[str, RaterDiscernment | DiscernmentOverCriteria] = (
         section.all_criteria if together else section.raters
     )
     names = dict.fromkeys(name for rater in raters.values() for name in rater.tests)
-    rows = [row for name in names for row in _rows_of(name, raters)]
+    rows = [row for name in names for row in _rows_of(name, raters, simple)]
     chart = interval_chart(rows, finding=TITLE, label="discernment D", reference=1)
     reading = READING + (_about_criteria(section) if together else "")
     return Figure(
@@ -127,11 +128,11 @@ def _warning(groups: Mapping[tuple[str, ...], Sequence[str]]) -> str:
 
 
 def _rows_of(
-    name: str, raters: Mapping[str, RaterDiscernment | DiscernmentOverCriteria]
+    name: str, raters: Mapping[str, RaterDiscernment | DiscernmentOverCriteria], simple: Simple
 ) -> Iterator[IntervalRow]:
     """Yield the name of a perturbation, and a row for each rater below it."""
     yield IntervalRow(name)
-    kinds = {ANNOTATORS: "human"} | kinds_of(raters.keys() - {ANNOTATORS})
+    kinds = {ANNOTATORS: "human"} | kinds_of(raters.keys() - {ANNOTATORS}, simple)
     for rater, one in raters.items():
         if name in one.tests:
             yield IntervalRow(rater, (Mark(kinds[rater], one.tests[name].score, rater),))

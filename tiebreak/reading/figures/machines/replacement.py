@@ -6,7 +6,7 @@ from math import isnan
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
-from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
+from tiebreak.reading.figures.figure import Cell, Figure, Simple, draws_raters, empty_figure
 from tiebreak.reading.figures.raters.agreement import MAX_STRATA
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
@@ -33,14 +33,16 @@ COLUMNS = (
 )
 
 
-@draws("machine_replacement")
-def machine_replacement_figures(section: Sequence[ReplacementStratum]) -> list[Figure]:
+@draws_raters("machine_replacement")
+def machine_replacement_figures(
+    section: Sequence[ReplacementStratum], simple: Simple = None
+) -> list[Figure]:
     named = [
         (machine, stratum, one)
         for stratum in section
         for machine, one in sorted(stratum.machines.items())
     ]
-    rows, kinds = [], kinds_of(machine for machine, *_ in named)
+    rows, kinds = [], kinds_of((machine for machine, *_ in named), simple)
     for machine, stratum, one in named:
         if one.tests:  # the advantage probability does not depend on ε
             advantage = Estimate(one.tests[0].advantage_probability, n=one.labels)

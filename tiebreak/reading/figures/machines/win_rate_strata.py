@@ -7,7 +7,8 @@ from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Figure,
-    draws,
+    Simple,
+    draws_raters,
     empty_figure,
     estimate_rows,
 )
@@ -34,18 +35,18 @@ READING = (
 NO_RATES = "Nobody compared the systems."
 
 
-@draws("win_rates_by_stratum")
-def win_rate_strata_figures(section: WinRateStrata) -> list[Figure]:
+@draws_raters("win_rates_by_stratum")
+def win_rate_strata_figures(section: WinRateStrata, simple: Simple = None) -> list[Figure]:
     """Return a figure for each system; the rates of two systems are one, because they add up to 1."""
     systems = sorted(section.strata[0].humans) if section.strata else []
     systems = systems if len(systems) != 2 else systems[:1]
-    figures = [_figure(section, system, number) for number, system in enumerate(systems, start=1)]
+    figures = [_figure(section, *one, simple) for one in enumerate(systems, start=1)]
     return figures or [empty_figure("win-rates-by-stratum-1", NO_TITLE, NO_RATES)]
 
 
-def _figure(section: WinRateStrata, system: str, number: int) -> Figure:
+def _figure(section: WinRateStrata, number: int, system: str, simple: Simple) -> Figure:
     name, title = f"win-rates-by-stratum-{number}", TITLE.format(system=system)
-    rows = list(_rows(section, system))
+    rows = list(_rows(section, system, simple))
     chart = interval_chart(
         rows[:MAX_DRAWN], finding=title, label="win rate", reference=0.5, bounds=(0, 1)
     )
@@ -54,7 +55,7 @@ def _figure(section: WinRateStrata, system: str, number: int) -> Figure:
     named = [
         ((STRATIFIERS[s.stratifier], _name(s), s.n_units, s.share, mark.series), mark.estimate)
         for s in section.strata
-        for mark in _marks(s, system)
+        for mark in _marks(s, system, simple)
     ]
     reading = READING + READING_IF_DRAWN.get(section.strata[0].humans[system].scope.instances, "")
     left_out = sum(section.left_out.values())
@@ -68,21 +69,21 @@ def _name(stratum: WinRateStratum) -> str:
     return stratum_name(stratum.stratifier, stratum.stratum)
 
 
-def _rows(section: WinRateStrata, system: str) -> Iterator[IntervalRow]:
+def _rows(section: WinRateStrata, system: str, simple: Simple) -> Iterator[IntervalRow]:
     """Yield each stratum as a heading, and below it a row for each of its raters."""
     for stratum in section.strata:
-        marks = _marks(stratum, system)
+        marks = _marks(stratum, system, simple)
         if marks:
             share = share_of(stratum, section.strata)
             yield IntervalRow(f"{_name(stratum)} ({share})" if share else _name(stratum))
         yield from (IntervalRow(mark.series, (mark,)) for mark in marks)
 
 
-def _marks(stratum: WinRateStratum, system: str) -> list[Mark]:
+def _marks(stratum: WinRateStratum, system: str, simple: Simple) -> list[Mark]:
     rates = (
         [Mark("human", stratum.humans[system], "annotators")] if system in stratum.humans else []
     )
-    kinds = kinds_of(stratum.machines)
+    kinds = kinds_of(stratum.machines, simple)
     return rates + [
         Mark(kinds[machine], of_machine[system], machine)
         for machine, of_machine in sorted(stratum.machines.items())

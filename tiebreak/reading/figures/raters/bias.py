@@ -25,7 +25,7 @@ def bias_figure(section: CriterionSection) -> Figure:
     if section.bias is None:
         return empty_figure("bias", TITLE, "This criterion compares no texts.")
     rows = _rows("Annotators", section.bias, "human")
-    kinds = kinds_of(section.bias.machines)
+    kinds = kinds_of(section.bias.machines, section.simple_raters)
     for machine, bias in sorted(section.bias.machines.items()):
         rows += _rows(machine, bias, kinds[machine])
     finding, scope = _finding(section.bias.simultaneous or section.bias)

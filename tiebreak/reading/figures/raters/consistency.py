@@ -11,6 +11,7 @@ from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Cell,
     Figure,
+    Simple,
     empty_figure,
     estimate_cells,
 )
@@ -57,7 +58,7 @@ def consistency_figure(section: CriterionSection) -> Figure:
     finding, sentence = separability_finding(sets)
     series = [
         _series(kind, name, of_rater, lambda row: row.consistency)
-        for kind, name, of_rater in _raters(section)
+        for kind, name, of_rater in _raters(section, section.simple_raters)
     ]
     return Figure(
         "consistency",
@@ -101,7 +102,7 @@ def strength_figure(section: CriterionSection) -> Figure:
         return empty_figure("preference-strength", STRENGTH_TITLE, why_no_consistency(section))
     series = [
         _series(kind, name, of_rater, lambda row: row.preference_strength)
-        for kind, name, of_rater in _raters(section)
+        for kind, name, of_rater in _raters(section, section.simple_raters)
     ]
     strength = sets.preference_strength
     return Figure(
@@ -122,11 +123,13 @@ class _SetSeries(Series):
     overall: Estimate
 
 
-def _raters(section: CriterionSection) -> Iterator[tuple[Kind, str, RaterSets]]:
+def _raters(
+    section: CriterionSection, simple: Simple = None
+) -> Iterator[tuple[Kind, str, RaterSets]]:
     sets = section.rating_sets
     if sets is not None:
         yield "human", "annotators", sets
-        kinds = kinds_of(sets.machines)
+        kinds = kinds_of(sets.machines, simple)
         for machine, of_machine in sorted(sets.machines.items()):
             yield kinds[machine], machine, of_machine
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
-from tiebreak.reading.figures.figure import Cell, Figure, draws, empty_figure
+from tiebreak.reading.figures.figure import Cell, Figure, Simple, draws_raters, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.report.model.rankings import NamedPart, RankStabilitySection, SplitHalves
 from tiebreak.report.sections.systems.rank_stability import ANNOTATORS
@@ -48,11 +48,13 @@ LEFT_OUT = "Categories with fewer instances are not shown: {n}."
 NO_RATER = "Neither annotators nor a machine rater have compared three systems."
 
 
-@draws("rank_stability")
-def rank_stability_figures(section: dict[str, RankStabilitySection]) -> list[Figure]:
+@draws_raters("rank_stability")
+def rank_stability_figures(
+    section: dict[str, RankStabilitySection], simple: Simple = None
+) -> list[Figure]:
     if not section:
         return [empty_figure("baselines", BASELINES_TITLE, NO_RATER)]
-    return [_baselines(section), _halves(section), _parts(section)]
+    return [_baselines(section), _halves(section, simple), _parts(section)]
 
 
 def _baselines(section: dict[str, RankStabilitySection]) -> Figure:
@@ -86,9 +88,9 @@ def _cells(section: dict[str, RankStabilitySection]) -> Iterator[tuple[Cell, ...
                 )
 
 
-def _halves(section: dict[str, RankStabilitySection]) -> Figure:
+def _halves(section: dict[str, RankStabilitySection], simple: Simple) -> Figure:
     halves = {name: one.halves for name, one in section.items()}
-    kinds = kinds_of(halves.keys() - {ANNOTATORS}) | {ANNOTATORS: "human"}
+    kinds = kinds_of(halves.keys() - {ANNOTATORS}, simple) | {ANNOTATORS: "human"}
     rows = [IntervalRow(name, (Mark(kinds[name], _estimate(one)),)) for name, one in halves.items()]
     chart = interval_chart(
         rows, finding=HALVES_TITLE, label="rank correlation", reference=0, bounds=(-1, 1)

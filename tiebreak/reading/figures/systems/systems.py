@@ -1,11 +1,12 @@
 """Figures of the systems: win rates, strengths, and other rates and ranks on request."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
     Figure,
+    Simple,
     about_thick_lines,
     draws,
     empty_figure,
@@ -90,6 +91,7 @@ EACH_MACHINE_READING = (
     " hollow ones with its full weight (λ = 1), as in ARES. All stay right if the machine rater is biased. Do not"
     " choose among them after you have seen them: the shortest of several intervals is too short."
 )
+NO_MACHINES: Mapping[str, Estimates] = {}
 NO_UNRATED = "No machine rater has rated items that annotators did not."
 
 
@@ -108,16 +110,16 @@ def win_rates_figure(section: CriterionSection) -> Figure:
             name: Estimate(rate.value, n=rate.n, reason=NO_SEQUENCE_YET)
             for name, rate in rates.items()
         }
-        rows, reading, label = _rows(points, {}), POINTS_READING, WIN_RATE
+        rows, reading, label = _rows(points), POINTS_READING, WIN_RATE
     elif stopping:
         rates = {" against ".join(p.systems): p.win_rate for p in stopping.pairs.values()}
-        rows, reading = _rows(rates, {}), SEQUENCE_READING
+        rows, reading = _rows(rates), SEQUENCE_READING
         label = "share that the first system wins (a tie counts half)"
     else:
         powered = systems.prediction_powered or _stacks(systems)
         label = WIN_RATE
         ordered = {name: systems.win_rate[name] for name in best_first(systems)}
-        rows = _rows(ordered, powered)
+        rows = _rows(ordered, powered, section.simple_raters)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
         sentence = f"{sentence} {known_order_sentence(systems.known_order)}".rstrip()
     counts = counts_lines(section)
@@ -144,7 +146,7 @@ def machine_win_rates_figure(section: CriterionSection) -> Figure:
         return empty_figure("machine-win-rates", MACHINE_WIN_RATES_TITLE, reason)
     # Before the planned number is reached, the page of systems has the annotators' sequences.
     by_people = {} if unreached(section) else systems.win_rate
-    kinds = kinds_of(machines)
+    kinds = kinds_of(machines, section.simple_raters)
     rows = [
         IntervalRow(
             name,
@@ -269,8 +271,10 @@ def _best_first(estimates: Estimates) -> Estimates:
     return {name: estimates[name] for name in sorted(estimates, key=key)}
 
 
-def _rows(rates: Estimates, powered: dict[str, Estimates]) -> list[IntervalRow]:
-    kinds = kinds_of(powered)
+def _rows(
+    rates: Estimates, powered: Mapping[str, Estimates] = NO_MACHINES, simple: Simple = None
+) -> list[IntervalRow]:
+    kinds = kinds_of(powered, simple)
     return [
         IntervalRow(
             name,
