@@ -20,7 +20,7 @@ NEEDED_ASSUMES = (
 )
 AT_ONE_LOOK = (
     "The last column is for a study that plans the number in advance and looks once: 80% of such studies"
-    " have the width, given the variance components of these ratings and for these raters."
+    " have the width, given the variance components of these ratings and for these annotators."
 )
 NOT_IN_SIGHT = "not in sight"
 

@@ -123,6 +123,23 @@ def asked_values(query: Mapping[str, Any]) -> dict[str, str]:
     return {name: query[name].strip() for name in NAMES if query.get(name, "").strip()}
 
 
+# The filters that choose a class of items, by the name that the report has of the classification.
+OF_ITEMS = {"category": "category", "systems": "pair", "agreement": "stratum"}
+
+
+def links_to_parts(
+    choices: FilterChoices, chosen: Filter, criterion: str
+) -> dict[tuple[str, str], str]:
+    """Return the address that adds each class of items to what is chosen, as the form would."""
+    here = {"criterion": criterion, **chosen.values}
+    return {
+        (kind, value): f"?{urlencode({**here, name: value})}"
+        for kind, name in OF_ITEMS.items()
+        if name not in here
+        for value in choices.get(name, [])
+    }
+
+
 @dataclass(frozen=True)
 class Chip:
     """One value that is chosen, and the query of the page without it."""

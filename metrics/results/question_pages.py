@@ -1,19 +1,21 @@
 """The pages of results: four questions, each with its picture, and the parts of each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.paginator import Paginator
 
-from annotation.filters import Filter, ratings_in
+from annotation.filters import BETWEEN_SYSTEMS, Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
 from metrics.licensing.services import in_force
+from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
+from metrics.results.machine_notes import licence_of, notes_of_raters
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import PageRows, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
@@ -21,6 +23,8 @@ from metrics.results.stopping_page import stopping_context
 from studies.access import Right, studies_of
 from studies.models import Study
 from tiebreak.reading.annotator_tests import annotator_tests
+from tiebreak.reading.charts.chart import key_of
+from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
@@ -50,18 +54,27 @@ from tiebreak.reading.figures.systems.systems import (
 )
 from tiebreak.reading.figures.systems.transitivity import has_several, order_figure
 from tiebreak.reading.powered_rates import powered_rates
-from tiebreak.reading.shown import number, rater_measures, reason_once
+from tiebreak.reading.shown import (
+    head_to_head,
+    machine_biases,
+    number,
+    rater_measures,
+    reason_once,
+)
 from tiebreak.reading.while_open import unreached
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 
-MAX_OTHERS, MAX_RATERS = 50, 200
+MAX_OTHERS, MAX_RATERS, MAX_PAIRS = 50, 200, 15
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One criterion's statistics of a study or a part of it, what the address asks for, and who asks."""
+    """One criterion's statistics of a study or a part of it, what the address asks for, and who asks.
+
+    `links` are the addresses of the parts that a class of items would be.
+    """
 
     study: Study
     criterion: str
@@ -70,6 +83,7 @@ class Shown:
     stored_rows: Mapping[str, Any]
     query: Mapping[str, str]
     user: User | AnonymousUser
+    links: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> PageRows:
@@ -79,6 +93,15 @@ class Shown:
     def states_findings(self) -> bool:
         """Whether these are all ratings, and as many as were planned."""
         return not self.chosen and unreached(self.about) is None
+
+    @cached_property
+    def licences(self) -> list[Licence]:
+        return list(in_force(self.study).filter(criterion__name=self.criterion))
+
+    @cached_property
+    def notes(self) -> Mapping[str, str]:
+        """What is known of raters beside their ratings."""
+        return notes_of_raters(self.study, self.about, self.licences)
 
     @property
     def ratings(self) -> RatingQuerySet:
@@ -121,12 +144,39 @@ def _systems(shown: Shown) -> list[Figure]:
     return [win_rates_figure(shown.about) if rates is None else success_rates_figure(rates)]
 
 
+def _pairs(shown: Shown) -> dict[str, Any]:
+    """Return the pairs of systems, each with the address of its part, in which the pair may be turned."""
+    pairs = []
+    for one in head_to_head(shown.about)[:MAX_PAIRS]:
+        names = (BETWEEN_SYSTEMS.join(one.systems), BETWEEN_SYSTEMS.join(reversed(one.systems)))
+        links = [shown.links[key] for name in names if (key := ("systems", name)) in shown.links]
+        pairs.append((one, next(iter(links), "")))
+    return {"head_to_head": pairs}
+
+
 def _has_wins(about: CriterionSection) -> bool:
     return about.success_rates is None and about.systems is not None
 
 
 def _machines(shown: Shown) -> list[Figure]:
-    return [stand_in_figure(shown.about)] if shown.about.all_units.machines else []
+    if not shown.about.all_units.machines:
+        return []
+    return [stand_in_figure(shown.about, shown.notes)]
+
+
+def _stand_ins(shown: Shown) -> dict[str, Any]:
+    """Return what the alternative annotator test says of each machine rater, its licence and biases."""
+    about, kinds = shown.about, kinds_of(shown.about.all_units.machines, shown.about.simple_raters)
+    tests = annotator_tests(about, states_findings=shown.states_findings)
+    return {
+        "tests": tests,
+        "stand_ins": [
+            (row, key_of(kinds[row.machine]), licence_of(row.machine, shown.licences))
+            for row in (tests.rows if tests else ())
+        ],
+        "licences": shown.licences,
+        "biases": [(row, key_of(kinds[row.name])) for row in machine_biases(about)],
+    }
 
 
 def _each_machine(shown: Shown) -> list[Figure]:
@@ -152,10 +202,15 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
     rows = rater_rows(shown.rows.raters, shown.about)
     names = [row.facts.name for row in rows]
     machines = sorted(shown.about.all_units.machines)
+    here = shown.study.participations.filter(rater__pseudonym__in=names[:MAX_RATERS])
+    people = dict(here.values_list("rater__pseudonym", "public_id"))
     rater = shown.query.get("rater", "")
     numbers, without_interval = reason_once([number(row.agreement, low=0) for row in rows])
     return {
-        "rows": [(row.facts, n) for row, n in zip(rows, numbers, strict=True)][:MAX_RATERS],
+        "rows": [
+            (row.facts, n, people.get(row.facts.name))
+            for row, n in zip(rows[:MAX_RATERS], numbers, strict=False)
+        ],
         "without_interval": without_interval,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],
@@ -196,10 +251,15 @@ def _planning(shown: Shown) -> list[Figure]:
 
 
 PAGES = (
-    Page(SYSTEMS.slug, SYSTEMS.title, _systems),
+    Page(
+        SYSTEMS.slug,
+        SYSTEMS.title,
+        _systems,
+        _pairs,
+    ),
     Page(
         "head-to-head",
-        "Head to head",
+        "Do all pairs fit one order?",
         lambda shown: [win_matrix_figure(shown.about), order_figure(shown.about)],
         part_of=SYSTEMS.slug,
         offered=lambda about: _has_wins(about) and has_several(about),
@@ -281,10 +341,7 @@ PAGES = (
         MACHINES.slug,
         MACHINES.title,
         _machines,
-        lambda shown: {
-            "tests": annotator_tests(shown.about, states_findings=shown.states_findings),
-            "licences": in_force(shown.study).filter(criterion__name=shown.criterion),
-        },
+        _stand_ins,
     ),
     Page(
         "each-machine",

@@ -87,10 +87,9 @@ def _more(
 
 def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, str]]:
     """Return what a study of each size would cost in all, and the smallest difference it would see."""
-    cost = _cost_of_instance(study)
-    if cost is None:
+    each = cost_of_rating(study)
+    if each is None:
         return []
-    each = cost / Decimal(str(study.mean_ratings)) / _units(study)
     sees = smallest_differences(section)
     sizes = [section.n_ratings * times for times in SIZES if section.n_ratings * times in sees]
     return [(f"{n:,}", in_digits(sees[n]), f"{money(n * each)} {study.currency}") for n in sizes]
@@ -107,6 +106,12 @@ def _within_a_pair(section: CriterionSection) -> str:
 
 def _units(study: Study) -> int:
     return 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
+
+
+def cost_of_rating(study: Study) -> Decimal | None:
+    """Return what one rating costs, with the highest fee, if it is known."""
+    cost = _cost_of_instance(study)
+    return None if cost is None else cost / Decimal(str(study.mean_ratings)) / _units(study)
 
 
 def _cost_of_instance(study: Study) -> Decimal | None:

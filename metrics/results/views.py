@@ -15,7 +15,13 @@ from annotation.counts import progress_of
 from annotation.services.exclusion import OUT
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure
-from metrics.results.filters import Part, has_empty_values, size_of, without_empty_values
+from metrics.results.filters import (
+    Part,
+    has_empty_values,
+    links_to_parts,
+    size_of,
+    without_empty_values,
+)
 from metrics.results.question_pages import (
     MAX_RATERS,
     MOVED,
@@ -187,7 +193,8 @@ def _context(
         return context
     about, query = report.criteria[criterion], request.GET.dict()
     rows = stored_rows(freshness.snapshot, with_raters=False)
-    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    links = links_to_parts(asked.whole.snapshot.choices or {}, asked.chosen, criterion)
+    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user, links)
     context["size"] = size_of(about, shown.rows.annotators)
     if not shown_page.part_of:
         right = held_right(request.user, study)
@@ -257,6 +264,7 @@ def _parts_with_raters(shown: Shown, tab: Page, freshness: Freshness) -> dict[st
 def _as_shown(figures: list[Figure], shown: Shown) -> list[Figure]:
     """Return the figures, which state no findings if a part of the ratings is shown."""
     part = Part(shown.chosen)
+    figures = [replace(one, chart=one.chart.linked(shown.links)) for one in figures]
     if part:
         return [of_part(figure, part.name) for figure in figures]
     return [while_unreached(figure, shown.about) for figure in figures]

@@ -1,5 +1,7 @@
 """Filters in a browser: chosen by clicks, kept while the page updates, readable everywhere."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -48,6 +50,16 @@ def test_a_part_is_chosen_kept_and_left_by_clicks(live_server, chromium_page: Pa
     page.get_by_role("link", name="Remove the filter: category news").click()
     expect(page.locator(".n-used")).to_have_text(numbers(12))
     expect(page.locator(".of-part")).to_have_count(0)
+
+
+def test_a_part_is_chosen_from_a_row_of_the_picture(live_server, chromium_page: Page, tmp_path):
+    page, study = chromium_page, of_two_kinds(tmp_path)
+    log_in(page, live_server.url, study)
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/raters/")
+    check_accessible(page)
+    page.locator(".chart").get_by_role("link", name="news").click()
+    expect(page.locator(".n-used")).to_have_text(numbers(8))
+    expect(page.locator(".chips a")).to_have_text(re.compile("news"))
 
 
 def test_a_part_updates_while_it_is_looked_at(live_server, chromium_page: Page, monkeypatch):

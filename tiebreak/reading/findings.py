@@ -116,13 +116,13 @@ INSTANCES = {
     "selected": "only to the selected instances",
     "these": "only to these instances",
 }
-RATERS = {"new": " and to similar raters", "these": ", not to other raters"}
+RATERS = {"new": " and to similar annotators", "these": ", not to other annotators"}
 
 
 def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
     """Return a sentence that says for which instances and raters an estimate holds.
 
-    ``of_these`` is for a heading that rests on the interval of these raters, which the sentence must not
+    ``of_these`` is for a heading that rests on the interval of these annotators, which the sentence must not
     contradict.
     """
     scope = estimate.scope
@@ -303,13 +303,13 @@ def speaks_of_these(section: CriterionSection) -> bool:
 
 
 def _ahead_here(section: CriterionSection) -> Estimates:
-    """Return the systems whose win rates are above one half for these raters, if none is for others."""
+    """Return the systems whose win rates are above one half for these annotators, if none is for others."""
     if shown_ahead(section):
         return {}
     return {
         name: rate
         for name, rate in simultaneous_rates(section).items()
-        # The narrower interval applies to these raters, on new instances.
+        # The narrower interval applies to these annotators, on new instances.
         if any(inner.low > 0.5 and inner.scope.instances != "these" for inner in rate.narrower)
     }
 

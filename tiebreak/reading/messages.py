@@ -91,7 +91,7 @@ WATCHED_UNITS = (
     " planning; complete instances wait for unfinished ones before them."
 )
 WATCHED_SCOPE = (
-    "The rates generalize to similar instances, not to other raters. This assumes that tasks"
+    "The rates generalize to similar instances, not to other annotators. This assumes that tasks"
     " reach annotators at random, and that annotators do not arrive in blocks: if annotators of one week or"
     " channel prefer another system than those of the next, the rates may be wrong before all have come."
 )
@@ -142,7 +142,7 @@ SINGLE_SETS = (
     " comparisons of an instance by the same annotator."
 )
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
-THICK = " The thick part of a line is the interval for these raters alone."
+THICK = " The thick part of a line is the interval for these annotators alone."
 OTHERS_OPEN = (
     "Whether new annotators would prefer it too is not shown: the annotators differ, and there are"
     " too few of them."
@@ -151,7 +151,7 @@ OTHERS_AGREE = (
     "Whether new annotators would is not shown: the annotators differ in who they agree with, and"
     " there are too few of them."
 )
-REST_OF_THESE_RATERS = "Agreement with machines does not generalize to other raters."
+REST_OF_THESE_RATERS = "Agreement with machines does not generalize to other annotators."
 DESCRIBED_ONLY = (
     "Items chosen by how much annotators agree are described only, because a test among them would say"
     " nothing about other items."

@@ -1,14 +1,15 @@
 """Arranging a report for the dashboard, with headings, tables and figures."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.intervals import interval_glyph
+from tiebreak.reading.charts.intervals import interval_glyph, shares_glyph
 from tiebreak.reading.charts.svg import Kind, Svg, kinds_of
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
+from tiebreak.reading.figures.systems.leaderboard import both_ways
 from tiebreak.reading.findings import (
     agreement_finding,
     best_first,
@@ -39,7 +40,7 @@ from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.raters import Bias, BiasSection, RaterSets
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import MachineAgreement, StratumSection
-from tiebreak.report.model.systems import SystemsSection
+from tiebreak.report.model.systems import PairCounts, SystemsSection
 from tiebreak.report.registry import part_title
 from tiebreak.stats import Estimate, RankSet, undefined
 
@@ -123,6 +124,21 @@ class Ranking:
 
 
 @dataclass(frozen=True)
+class HeadToHead:
+    """How often each system of a pair was preferred; the one that ranks first is the first.
+
+    `rate` is the win rate of the first, once there may be a finding.
+    """
+
+    systems: tuple[str, str]
+    preferred: tuple[int, int]
+    ties: int
+    bad: int
+    bar: Svg
+    rate: Number | None
+
+
+@dataclass(frozen=True)
 class Section:
     """Everything that the template needs for one criterion's part of the page."""
 
@@ -200,7 +216,7 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
     sets, names = systems.rank_sets or {}, best_first(systems)
     kinds = {"Win rate": "human"} | {
         BY_MACHINE.format(machine=name): kind
-        for name, kind in kinds_of(systems.machine_win_rates or {}).items()
+        for name, kind in kinds_of(systems.machine_win_rates or {}, section.simple_raters).items()
     }
     rows, states_lead = [], unreached(section) is None
     if sets:
@@ -228,6 +244,32 @@ def _ranks(ranks: RankSet | None, states_lead: bool) -> Number:
         return _EMPTY_CELL
     shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
     return Number(shown, "", Svg(), "", leads=states_lead and ranks.worst == 1)
+
+
+def head_to_head(section: CriterionSection) -> list[HeadToHead]:
+    """Return the pairs of systems, those of the systems that rank first before others."""
+    systems = section.systems
+    if systems is None or not systems.counts:
+        return []
+    place = {name: n for n, name in enumerate(best_first(systems))}
+    rates = {} if unreached(section) else dict(both_ways(systems))
+    found = [_head_to_head(one, place, rates) for one in systems.counts.values()]
+    return sorted(found, key=lambda one: [place.get(name, len(place)) for name in one.systems])
+
+
+def _head_to_head(
+    counts: PairCounts,
+    place: Mapping[str, int],
+    rates: Mapping[tuple[str, str], Estimate],
+) -> HeadToHead:
+    (a, b), preferred = counts.systems, (counts.first, counts.second)
+    if place.get(a, 0) > place.get(b, 0):
+        (a, b), preferred = (b, a), (counts.second, counts.first)
+    rate = number(rates[a, b], low=0) if (a, b) in rates else None
+    bar = shares_glyph(
+        {"first": preferred[0], "ties": counts.ties + counts.bad, "second": preferred[1]}
+    )
+    return HeadToHead((a, b), preferred, counts.ties, counts.bad, bar, rate)
 
 
 def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
@@ -282,28 +324,38 @@ def set_estimates(sets: RaterSets) -> Estimates:
 
 def bias_estimates(bias: BiasSection) -> Estimates:
     """Return the biases of annotators and of each machine, by title."""
-    of_raters: list[tuple[str, Bias]] = [("", bias)]
-    of_raters += [(f"{name}: ", one) for name, one in sorted(bias.machines.items())]
-    estimates = {}
-    for rater, one in of_raters:
-        estimates[f"{rater}{FIRST_SHOWN}"] = one.position
-        estimates[f"{rater}{LONGER}"] = one.length
+    estimates = _biases(bias)
+    for name, one in sorted(bias.machines.items()):
+        estimates |= {f"{name}: {title}": found for title, found in _biases(one).items()}
     return estimates
 
 
+def _biases(bias: Bias) -> Estimates:
+    return {FIRST_SHOWN: bias.position, LONGER: bias.length}
+
+
+def machine_biases(section: CriterionSection) -> list[Row]:
+    """Return the biases of each machine rater, in the order of `_biases`."""
+    machines = section.bias.machines if section.bias else {}
+    kinds = kinds_of(machines, section.simple_raters)
+    return [
+        Row(name, 0, "", [number(estimate, kind=kinds[name]) for estimate in _biases(one).values()])
+        for name, one in sorted(machines.items())
+    ]
+
+
 def rater_measures(section: CriterionSection) -> list[Row]:
-    """Return what else than α says whether the raters can be trusted, over all items."""
+    """Return what else than α says whether the annotators can be trusted, over all items."""
     agreement = section.all_units.human_human.estimates()
     names = [name for name in NAMES if name in agreement and name != "krippendorff_alpha"]
     sets = consistency_sets(section)
     measures = {
         "items": {NAMES[name]: agreement[name] for name in names},
         "rating sets": {"Consistency": sets.consistency} if sets and sets.n else {},
-        "preferences": bias_estimates(section.bias) if section.bias else {},
+        "preferences": _biases(section.bias) if section.bias else {},
     }
-    kinds = kinds_of(section.bias.machines) if section.bias else {}
     return [
-        Row(title, one.n, "", [number(one, kind=kinds.get(title.split(": ")[0], "human"))], cases)
+        Row(title, one.n, "", [number(one)], cases)
         for cases, estimates in measures.items()
         for title, one in estimates.items()
         if one.is_defined

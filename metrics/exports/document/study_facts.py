@@ -180,8 +180,8 @@ def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
     """Yield the limits that follow from the stored study, as sentences."""
     yield (
         "Annotators are not a random sample of a population, and their demographics are unknown to"
-        " Tiebreak. Where a table says that its numbers apply to these raters, they say nothing about"
-        " other raters."
+        " Tiebreak. Where a table says that its numbers apply to these annotators, they say nothing about"
+        " other annotators."
     )
     if counts.simulated:
         yield f"{ratings_by_bots(counts)} were given by bots."

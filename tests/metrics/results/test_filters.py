@@ -5,6 +5,7 @@ import io
 import json
 import re
 from functools import partial
+from urllib.parse import parse_qsl
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
@@ -13,6 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
 from annotation.imports.study_import import import_study
@@ -144,6 +146,29 @@ def test_a_part_states_no_finding_on_any_figure(client, study):
                 assert figure.finding in figure.chart.file()
     findings = client.get(results(study, "systems")).context["figures"][0]
     assert findings.finding == "new wins more often than it loses"
+
+
+def test_a_class_of_items_leads_to_the_part_that_the_form_would_choose(client, study):
+    """Links of the raters' strata, of the machines' kinds of items and of the pairs of systems."""
+    found = {}
+    for slug in ("raters", "machines", "systems"):
+        page = fromstring(client.get(results(study, slug)).text)
+        links = page.xpath("//*[contains(@class, 'chart')]//a | //th/a[starts-with(@href, '?')]")
+        found |= {link.get("href"): link.text_content() for link in links}
+    asked = [dict(parse_qsl(address.removeprefix("?"))) for address in found]
+    about = stored_report(refresh_report(study=study)).criteria["preference"]
+    here = {(s.stratifier, s.stratum): s.n_units for s in about.strata}
+    assert {"criterion": "preference", "category": "new"} in asked
+    assert {"criterion": "preference", "pair": "old vs new"} in asked
+    for query in asked:
+        (name,) = query.keys() - {"criterion"}
+        kind = {"category": "category", "pair": "systems"}[name]
+        part = stored_report(refresh_report(study=study, chosen=Filter(**{name: query[name]})))
+        assert part.criteria["preference"].n_units == here[kind, query[name]]
+        shown = client.get(results(study, "raters"), query)
+        assert [chip.words for chip in shown.context["chips"]] == [f"{name} {query[name]}"]
+        again = fromstring(shown.text).xpath("//*[contains(@class, 'chart')]//a/@href")
+        assert all(f"{name}={query[name].replace(' ', '+')}" in address for address in again)
 
 
 def test_numbers_of_a_part_keep_their_intervals(client, study):

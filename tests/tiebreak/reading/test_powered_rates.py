@@ -77,7 +77,7 @@ def test_a_row_says_what_the_ratings_are_worth():
     assert str(round(powered.effective_stack)) in row.stack_worth
     assert (row.ratings, row.best_machine) == (60, "judge0")
     assert row.weights.startswith("judge0 0.")
-    assert "other raters" in shown.scope
+    assert "other annotators" in shown.scope
     assert row.stack_worth == other.stack_worth
 
 

@@ -17,9 +17,10 @@ from tests.metrics.studies import preferences, report_of
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak.digits import in_digits
 from tiebreak.reading.figures.files import CONTENT_TYPES
-from tiebreak.reading.findings import STRATA, stratum_name
-from tiebreak.reading.shown import bias_estimates, rater_measures
+from tiebreak.reading.findings import STRATA, best_first, stratum_name
+from tiebreak.reading.shown import bias_estimates, head_to_head, machine_biases, rater_measures
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
@@ -83,6 +84,36 @@ def test_a_measure_says_what_it_is_computed_from():
     assert max(row.n for row in biases) > about.n_units
     measures.pop("Consistency", None)
     assert {(row.cases, row.n <= about.n_units) for row in measures.values()} == {("items", True)}
+
+
+def test_pairs_of_systems_are_on_the_page_with_their_counts_and_not_folded(client, study):
+    about = stored_report(refresh_report(study=study)).criteria["preference"]
+    ((name, counts),) = about.systems.counts.items()
+    (pair,) = head_to_head(about)
+    first, second = best_first(about.systems)
+    assert pair.systems == (first, second)
+    by_name = dict(zip(counts.systems, (counts.first, counts.second), strict=True))
+    assert pair.preferred == (by_name[first], by_name[second])
+    assert (pair.ties, pair.bad) == (counts.ties, counts.bad)
+    rate = about.systems.pairs[name].value
+    assert pair.rate.text == in_digits(rate if name.startswith(first) else 1 - rate)
+    page = fromstring(client.get(reverse("metrics:results-tab", args=[study.pk, "systems"])).text)
+    (row,) = page.xpath("//table[ancestor::*[@aria-labelledby='head-to-head-heading']]/tbody/tr")
+    assert not row.xpath("ancestor::details")
+    shown = [cell.text_content().strip() for cell in row.xpath("td")]
+    assert shown[:3] == [str(pair.preferred[0]), str(pair.ties), str(pair.preferred[1])]
+
+
+def test_biases_of_machine_raters_stand_with_the_machine_raters_and_not_with_people():
+    people = preferences([[1, -1, 1], [1, 1, 0]] * 12, side_a=("left", "right"))
+    judge = [row | {"rater": "judge", "kind": "machine"} for row in people[::3]]
+    about = report_of([*people, *judge]).criteria["preference"]
+    (row,) = machine_biases(about)
+    bias = about.bias.machines["judge"]
+    assert [n.text for n in row.numbers] == [
+        in_digits(one.value) if one.is_defined else "–" for one in (bias.position, bias.length)
+    ]
+    assert not [measure for measure in rater_measures(about) if "judge" in measure.name]
 
 
 def test_the_foot_of_a_page_says_only_what_all_its_intervals_share(client, study):

@@ -4,11 +4,11 @@ On a page the strips are rows of HTML, whose style sheet places names beside or 
 a file is one SVG of a fixed width with the same plots.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.svg import (
@@ -31,8 +31,10 @@ from tiebreak.reading.charts.svg import (
 )
 
 Draw = Callable[[Canvas], Iterable[str]]
+Key = tuple[str, str]  # a classification of items and one of its classes
 # The heights of strips in pixels; on a page they are classes, and long names make a strip higher.
 SIZES = {"row": 28, "line": 20, "gap": 8, "ticks": 22, "cell": 36, "ridge": 40, "small": 130}
+SIZES |= {"heads": 68, "cells": 58}  # of a table, which only a file has as strips
 TALL = {"small": 130, "field": 250}
 SIZES |= TALL
 WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
@@ -46,7 +48,8 @@ class Strip:
     """A plot with its name at the left and its value at the right, or a line of words.
 
     `words` stand in the place of the plot, in the style of the class `css`; a name of the class
-    `group` is a heading, behind which the lines of the plot go on.
+    `group` is a heading, behind which the lines of the plot go on. `key` is the class of items that
+    it is about, which a page may link.
     """
 
     name: str = ""
@@ -55,13 +58,15 @@ class Strip:
     words: str = ""
     size: str = "row"
     css: str = "name"
+    key: Key = ("", "")
 
 
 @dataclass(frozen=True)
 class Chart:
     """What a figure draws. Without strips there is nothing to draw.
 
-    `words` say what is drawn to those who cannot see it; the finding comes before them.
+    `words` say what is drawn to those who cannot see it; the finding comes before them. `links` are
+    a page's addresses of the classes of items that are drawn.
     """
 
     finding: str = ""
@@ -69,9 +74,21 @@ class Chart:
     strips: tuple[Strip, ...] = ()
     legend: tuple[tuple[Kind, str], ...] = ()
     has_y_axis: bool = False
+    links: Mapping[Key, str] = field(default_factory=dict)
+    names: ClassVar[float] = NAMES
 
     def __bool__(self) -> bool:
         return bool(self.strips)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The classes of items that it is about."""
+        return [strip.key for strip in self.strips]
+
+    def linked(self, addresses: Mapping[Key, str]) -> Self:
+        """Return the chart with links to those of its classes of items that have an address."""
+        links = {key: addresses[key] for key in self.keys if key in addresses}
+        return replace(self, links=links) if links else self
 
     def __str__(self) -> str:
         return self.page()
@@ -88,14 +105,13 @@ class Chart:
         """Return the chart as HTML that takes the width of its box."""
         if not self:
             return Svg()
-        key = "".join(
-            f'<span><svg viewBox="-8 -8 16 16">{mark(kind, {"class_": kind})}</svg>{escape(name)}</span>'
-            for kind, name in self.legend
-        )
+        key = "".join(f"<span>{key_of(kind)}{escape(name)}</span>" for kind, name in self.legend)
         key = f'<div class="key">{key}</div>' if key else ""
-        body = "".join(map(_html, self.strips))
+        body = "".join(_html(strip, self.links.get(strip.key)) for strip in self.strips)
         css = "chart with-y" if self.has_y_axis else "chart"
-        start = f'<div class="{css}" role="img" aria-label="{escape(self.alternative)}">'
+        # A picture hides the links in it from screen readers, which a group does not.
+        role = "group" if self.links else "img"
+        start = f'<div class="{css}" role="{role}" aria-label="{escape(self.alternative)}">'
         return Svg(f'<div class="chart-box">{start}{key}{body}</div></div>')
 
     def file(self, title: str = "") -> Svg:
@@ -117,13 +133,24 @@ class Chart:
 NOTHING = Chart()
 
 
-def _html(strip: Strip) -> str:
+def key_of(kind: Kind) -> Svg:
+    """Return a mark as it stands before a name on a page."""
+    drawn = mark(kind, {"class_": kind})
+    return Svg(f'<svg class="mark" viewBox="-8 -8 16 16" aria-hidden="true">{drawn}</svg>')
+
+
+def link_to(markup: str, address: str | None) -> str:
+    return f'<a href="{escape(address)}">{markup}</a>' if address else markup
+
+
+def _html(strip: Strip, address: str | None = None) -> str:
     if strip.css == "group":
         heading = f'<span class="group">{escape(strip.name)}</span>'
         return f'<div class="strip heading">{_plot(strip)}{heading}</div>'
     short = shortened(strip.name)
     title = "" if short == strip.name else f' title="{escape(strip.name)}"'
-    parts = f'<span class="name"{title}>{escape(short)}</span>' if strip.name else ""
+    name = link_to(escape(short), address)
+    parts = f'<span class="name"{title}>{name}</span>' if strip.name else ""
     parts += _plot(strip)
     if strip.words:
         parts += f'<span class="words {strip.css}">{escape(strip.words)}</span>'
@@ -145,7 +172,7 @@ class _Layout:
         self.chart, self.top, self.drawn = chart, float(PAD), list[str]()
         rows = [strip for strip in chart.strips if strip.css != "group"]
         names = max((width_of(shortened(strip.name)) for strip in rows), default=0.0)
-        self.names = min(names, NAMES * WIDTH)
+        self.names = min(names, chart.names * WIDTH)
         values = max((width_of(strip.value) for strip in rows), default=0.0)
         margin = Y_MARGIN if chart.has_y_axis else MARGIN
         self.left = PAD + self.names + margin

@@ -1,14 +1,14 @@
 """Values with their intervals: a small glyph for a table's cell, and charts with a row per name."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, words_at, x_axis, x_grid
-from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, Kind, Svg, svg
+from tiebreak.reading.charts.chart import NOTHING, Chart, Key, Strip, words_at, x_axis, x_grid
+from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, Kind, Svg, svg, tag
 from tiebreak.stats import Estimate
 
 # What the line to compare with stands for in the picture, by how the title of its axis begins.
@@ -20,7 +20,7 @@ LINES = {
     **{"strength": "average system", "log odds": "even odds"},
     **{"share of ratings removed": "none", "discernment": "p = 0.05", "p-value": "0.05"},
 }
-THICK_KEY = " (thick line: interval for these raters alone)"
+THICK_KEY = " (thick line: interval for these annotators alone)"
 Reference = tuple[float, str]
 Ground = Callable[[Canvas], Iterable[str]]
 
@@ -39,13 +39,15 @@ class Mark:
 class IntervalRow:
     """A name with its estimates below each other, on a band; without estimates it is a heading.
 
-    The picture does not repeat `under`, how the name begins that its heading says.
+    The picture does not repeat `under`, how the name begins that its heading says. `key` is the class
+    of items that it is about.
     """
 
     name: str
     marks: tuple[Mark, ...] = ()
     band: Estimate | None = None
     under: str = ""
+    key: Key = ("", "")
 
     @property
     def drawn(self) -> list[Mark]:
@@ -65,8 +67,18 @@ def interval_glyph(
         canvas.line((0, 0.5), (1, 0.5), "grid"),
         canvas.line((middle, 0), (middle, 1), "tick"),
     ]
-    body = [*ground, *_drawn(axis, drawn, canvas)]
-    return svg(140, 14, _in_words(drawn), body, "glyph")
+    body = [*ground, *drawn_mark(axis, drawn, canvas)]
+    return svg(140, 14, in_words(drawn), body, "glyph")
+
+
+def shares_glyph(counts: Mapping[str, int]) -> Svg:
+    """Draw counts as parts of a bar, in colours by their names, as the words beside it say them."""
+    total, left, parts = sum(counts.values()), 0.0, []
+    for name, n in counts.items():
+        width = 200 * n / total if total else 0.0
+        parts.append(tag("rect", x=left, y=0, width=width, height=12, class_=f"part-{name}"))
+        left += width
+    return svg(200, 12, "; ".join(f"{n:,}" for n in counts.values()), parts, "glyph")
 
 
 def interval_chart(
@@ -96,7 +108,7 @@ def interval_chart(
         lines.insert(0, (reference, named))
     axis = Axis(*_range(marks, [value for value, _ in lines], bounds))
     ground = partial(_ground, axis, [value for value, _ in lines])
-    strips = [Strip(draw=partial(_named, axis, line), size="line") for line in lines]
+    strips = [_names_of(axis, lines)] if lines else []
     strips += [strip for row in rows for strip in _strips(row, axis, ground)]
     values = {name: in_digits(value) if value else "0" for value, name in lines}
     said = [f"{name}: {value}" for name, value in values.items() if name != value]
@@ -145,13 +157,16 @@ def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
     if not row.marks:
         yield Strip(name, ground, css="group")
     elif not row.drawn:
-        yield Strip(name, words=row.marks[0].estimate.reason or "undefined", css="undefined")
+        reason = row.marks[0].estimate.reason or "undefined"
+        yield Strip(name, words=reason, css="undefined", key=row.key)
     elif len(row.drawn) == 1:
-        yield Strip(name, partial(_row, ground, axis, row.drawn[0]), _value(row.drawn[0]))
+        plot = partial(_row, ground, axis, row.drawn[0])
+        yield Strip(name, plot, _value(row.drawn[0]), key=row.key)
     else:
         for n, drawn in enumerate(row.drawn):
             plot = partial(_row, ground, axis, drawn)
-            yield Strip("" if n else name, plot, _value(drawn), size="line")
+            key = row.key if n == 0 else ("", "")
+            yield Strip("" if n else name, plot, _value(drawn), size="line", key=key)
         yield Strip(draw=ground, size="gap")
 
 
@@ -159,6 +174,15 @@ def _ground(axis: Axis, references: Iterable[float], canvas: Canvas) -> Iterator
     yield x_grid(canvas, axis)
     for value in references:
         yield canvas.line((axis.at(value), 0), (axis.at(value), 1), "reference")
+
+
+def _names_of(axis: Axis, lines: Sequence[Reference]) -> Strip:
+    """Name the lines to compare with at one height: one where it stands, several from left to right."""
+    lines = sorted(lines)
+    if len(lines) == 1:
+        return Strip(draw=partial(_named, axis, lines[0]), size="line")
+    names = ", ".join(name for _, name in lines)
+    return Strip(words=f"dashed lines, from left to right: {names}", css="axis")
 
 
 def _named(axis: Axis, line: Reference, canvas: Canvas) -> Iterator[str]:
@@ -173,10 +197,10 @@ def _band(ground: Ground, axis: Axis, band: Estimate, canvas: Canvas) -> Iterato
 
 def _row(ground: Ground, axis: Axis, drawn: Mark, canvas: Canvas) -> Iterator[str]:
     yield from ground(canvas)
-    yield from _drawn(axis, drawn, canvas)
+    yield from drawn_mark(axis, drawn, canvas)
 
 
-def _drawn(axis: Axis, drawn: Mark, canvas: Canvas) -> Iterator[str]:
+def drawn_mark(axis: Axis, drawn: Mark, canvas: Canvas) -> Iterator[str]:
     estimate = drawn.estimate
     if estimate.has_interval:
         ends = [(estimate.low, estimate.high, 2.5)]
@@ -184,7 +208,7 @@ def _drawn(axis: Axis, drawn: Mark, canvas: Canvas) -> Iterator[str]:
         for low, high, width in ends:
             start, end = (axis.at(low), 0.5), (axis.at(high), 0.5)
             yield canvas.whisker(start, end, drawn.kind, width)
-    name = f"{drawn.series}: {_in_words(drawn)}" if drawn.series else ""
+    name = f"{drawn.series}: {in_words(drawn)}" if drawn.series else ""
     yield canvas.mark((axis.at(estimate.value), 0.5), drawn.kind, name)
 
 
@@ -196,13 +220,13 @@ def _value(drawn: Mark) -> str:
     return f"{value} ({written(estimate.low)} to {written(estimate.high)})"
 
 
-def _in_words(drawn: Mark) -> str:
+def in_words(drawn: Mark) -> str:
     estimate, written = drawn.estimate, drawn.words
     words = written(estimate.value)
     if estimate.has_interval:
         words += f", interval {written(estimate.low)} to {written(estimate.high)}"
     for inner in estimate.narrower[:1]:
-        words += f", these raters alone {written(inner.low)} to {written(inner.high)}"
+        words += f", these annotators alone {written(inner.low)} to {written(inner.high)}"
     return words
 
 
@@ -211,7 +235,7 @@ def _alternative(rows: Sequence[IntervalRow]) -> str:
     words = []
     for row in rows:
         values = [
-            f"{m.series if m.series != row.name else ''} {_in_words(m)}".strip() for m in row.drawn
+            f"{m.series if m.series != row.name else ''} {in_words(m)}".strip() for m in row.drawn
         ]
         if values:
             words.append(f"{row.name}: {', '.join(values)}")

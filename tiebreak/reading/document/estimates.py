@@ -12,7 +12,7 @@ INSTANCES = {
     "selected": "the selected instances",
     "these": "these instances",
 }
-RATERS = {"new": "similar raters", "these": "these raters"}
+RATERS = {"new": "similar annotators", "these": "these annotators"}
 
 
 def estimate_table(caption: str, estimates: Mapping[str, Estimate]) -> DataTable:

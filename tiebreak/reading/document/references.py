@@ -209,7 +209,7 @@ BOOTSTRAP = _reference(
 )
 TWO_WAY = _reference(
     "cameron2011",
-    "intervals that allow for other raters as well as for other instances",
+    "intervals that allow for other annotators as well as for other instances",
     "article",
     author="Cameron, A. Colin and Gelbach, Jonah B. and Miller, Douglas L.",
     title="Robust Inference With Multiway Clustering",

@@ -151,7 +151,7 @@ def _planning(about: CriterionSection) -> Iterator[Block]:
     planning = about.planning or {}
     if not planning:
         return
-    columns = ("Pair", "Between instances", "Between items", "Between raters", "Of a rating")
+    columns = ("Pair", "Between instances", "Between items", "Between annotators", "Of a rating")
     rows = tuple(
         (
             name,

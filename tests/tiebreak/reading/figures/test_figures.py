@@ -136,7 +136,7 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
     drawn = {row[0]: row[2] for row in picture.rows}
     assert drawn["annotators"] == found.annotators.value
     assert drawn["z-better"] == found.agreement.value
-    assert f"best possible machine: {in_digits(found.ceiling.value)}" in picture.chart.words
+    assert f"best possible machine {in_digits(found.ceiling.value)}" in picture.chart.words
     assert stand_in_figure(replace(about, noise_ceiling=None)).rows == figure.rows
     assert {one.machine for one in machine_figures(about)} == {"a-worse", "z-better"}
     assert "z-better" in leading_numbers(about)[3].sentence

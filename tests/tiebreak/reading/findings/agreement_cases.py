@@ -53,7 +53,7 @@ AGREEMENT = (
         (MACHINES_FIRST,),
     ),
     Case(
-        "α above 0 for these raters alone",
+        "α above 0 for these annotators alone",
         lambda: agreement(with_alpha(interval(-0.1, 0.5, these=(0.1, 0.4)))),
         (f"| {THESE_AGREE} |", OTHERS_AGREE, THESE_RATERS),
         (f"| {AGREE} |", NO_AGREEMENT, SIMILAR_RATERS),
@@ -99,7 +99,7 @@ AGREEMENT = (
         lambda: agreement(with_alpha(interval(-0.1, 0.3, instances="selected", raters="these"))),
         (
             f"{NO_AGREEMENT}{SELECTED} |",
-            "The figures generalize only to the selected instances, not to other raters.",
+            "The figures generalize only to the selected instances, not to other annotators.",
         ),
         (DATASET,),
     ),

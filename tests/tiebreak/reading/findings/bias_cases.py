@@ -54,7 +54,7 @@ BIASES = (
         ("only to these instances", "the text shown first", "shorter texts"),
     ),
     Case(
-        "these raters alone",
+        "these annotators alone",
         lambda: bias(interval(-0.3, 0.1, these=(-0.2, -0.05)), interval(-0.1, 0.1)),
         (f"| These annotators prefer the text shown second{OTHERS_UNKNOWN} |", THESE_RATERS),
         (NO_BIAS, PREFER_FIRST, PREFER_SHORT, SIMILAR_RATERS),

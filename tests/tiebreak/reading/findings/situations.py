@@ -29,7 +29,7 @@ def interval(
     instances: Instances = "new",
     raters: Raters = "new",
 ) -> Estimate:
-    """Return an estimate in the middle of its interval; ``these`` is the interval of these raters."""
+    """Return an estimate in the middle of its interval; ``these`` is the interval of these annotators."""
     inner = ()
     if these is not None:
         inner = (NarrowerInterval(*these, Scope(instances, "these"), "bootstrap"),)

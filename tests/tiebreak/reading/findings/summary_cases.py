@@ -66,7 +66,7 @@ SUMMARY = (
         (OTHERS_TOO, OTHERS_OPEN, THESE_RATERS, WATCHED_SCOPE, OF_FEW, OVER_INSTANCES),
     ),
     Case(
-        "the summary of a finding for these raters",
+        "the summary of a finding for these annotators",
         lambda: summarised(base()),
         (f"{HERE}{B_WINS} (criterion “preference”).", ONE_PAIR, OTHERS_OPEN, OTHERS_TOO),
         (SIMILAR_RATERS, MANY, ALL_RATINGS),

@@ -76,7 +76,7 @@ WINS = (
         (A_WINS, B_WINS, HERE),
     ),
     Case(
-        "only these raters' interval excludes one half",
+        "only these annotators' interval excludes one half",
         lambda: wins(
             with_rates(
                 a=interval(0.45, 0.7, these=(0.52, 0.63)), b=interval(0.3, 0.55, these=(0.37, 0.48))
@@ -146,12 +146,12 @@ WINS = (
         (
             f"{A_WINS}{DATASET} |",
             WEIGHTED,
-            "The figures generalize to the whole dataset and to similar raters.",
+            "The figures generalize to the whole dataset and to similar annotators.",
         ),
         (
             SELECTED,
             SIMILAR_RATERS,
-            "The figures generalize only to the selected instances and to similar raters.",
+            "The figures generalize only to the selected instances and to similar annotators.",
         ),
     ),
     Case(
@@ -164,7 +164,7 @@ WINS = (
         ),
         (
             f"{A_WINS}{SELECTED} |",
-            "The figures generalize only to the selected instances and to similar raters.",
+            "The figures generalize only to the selected instances and to similar annotators.",
         ),
         (DATASET, "to the whole dataset", SIMILAR_RATERS),
     ),
@@ -173,7 +173,7 @@ WINS = (
         lambda: wins(few_instances(9)),
         (
             TOO_FEW_ITEMS,
-            "The figures generalize only to these instances, not to other raters.",
+            "The figures generalize only to these instances, not to other annotators.",
         ),
         (A_WINS, NOBODY, SIMILAR_RATERS),
     ),

@@ -1,14 +1,29 @@
 """Figures of all machine raters beside annotators: equal labels and their noise ceiling, and α."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf, nan
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
-from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
+from tiebreak.reading.charts.tables import AT_MOST, Column, Row, table_chart
+from tiebreak.reading.figures.figure import (
+    ESTIMATE_COLUMNS,
+    Figure,
+    Simple,
+    about_thick_lines,
+    empty_figure,
+    estimate_rows,
+    table_of,
+)
+from tiebreak.reading.figures.raters.agreement import KINDS_OF_ITEM, STRATIFIERS
+from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.machine_findings import stand_in_finding
+from tiebreak.reading.words import counted
+from tiebreak.report.model.machines import NoiseCeiling
 from tiebreak.report.model.report import CriterionSection
-from tiebreak.stats import Estimate
+from tiebreak.report.model.strata import StratumSection
+from tiebreak.stats import Agreement, Estimate, noise_ceiling
 
 HIGHEST_FIRST = (
     " comes first. This order applies to these items and annotators only: machine raters"
@@ -17,11 +32,20 @@ HIGHEST_FIRST = (
     " “Machine raters compared on the same items” below. On some kinds of items it can be quite different."
 )
 EQUAL_LABELS_READING = (
-    "● is how often two annotators give an item the same label. An angular mark is how often a machine rater"
-    " gives the label of one annotator drawn at random. Annotators differ, so no machine can reach 1: “best"
-    " possible machine” is the noise ceiling, the most that any could reach. It and ● come from the items that"
-    " {first} and two annotators rated. The machine rater with the largest share"
+    "● is how often two annotators give an item the same label, and its interval the band in each column. An"
+    " angular mark is how often a machine rater gives the label of one annotator drawn at random; it is hollow if"
+    " the machine rater follows a simple rule. Annotators differ, so no machine can reach 1: “best possible"
+    " machine” is the noise ceiling, the most that any could reach, and the dashed line. Over all items, it and ●"
+    " come from the items that {first} and two annotators rated, and by kind of item from those that two"
+    " annotators rated. Each interval is for these annotators and one kind of item alone: of many kinds some differ"
+    " by chance, so do not look for the kind in which a machine rater does best. The machine rater with the largest"
+    " share"
 ) + HIGHEST_FIRST
+EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator; band: two annotators, dashed: best possible machine"
+MAX_KINDS = 4
+BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
+Notes = Mapping[str, str]
+NO_NOTES: Notes = {}
 EQUAL_LABELS_TITLE = "How often machine raters give the label of an annotator"
 ALPHA_TITLE = "Agreement of machine raters with annotators"
 ALPHA_READING = (
@@ -30,26 +54,37 @@ ALPHA_READING = (
 ) + HIGHEST_FIRST
 
 
-def stand_in_figure(section: CriterionSection) -> Figure:
-    """Return the picture of whether a machine can stand in: α where equal labels are unknown."""
-    equal_labels = equal_labels_figure(section)
-    return (
-        equal_labels if equal_labels.chart else machines_figure(section, stand_in_finding(section))
-    )
+def stand_in_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> Figure:
+    """Return the picture of whether a machine can stand in: α where equal labels are unknown.
+
+    ``notes`` say what else is known of raters, such as a licence.
+    """
+    drawn = equal_labels_figure(section, notes)
+    return drawn if drawn.chart else machines_figure(section, stand_in_finding(section))
 
 
-def equal_labels_figure(section: CriterionSection) -> Figure:
-    """Return how often machine raters' labels equal an annotator's, with the noise ceiling."""
+def equal_labels_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> Figure:
+    """Return how often machine raters' labels equal an annotator's, by kind of item."""
     ceilings, first = section.noise_ceiling or {}, section.machines_main_first[0]
     found, (finding, sentence) = ceilings.get(first), stand_in_finding(section)
     if found is None or not found.ceiling.is_defined:
         return empty_figure("equal-labels", finding, sentence)
-    rows = _rows(found.annotators, {name: one.agreement for name, one in ceilings.items()})
-    label, ceiling = "share of labels equal to those of one annotator", found.ceiling.value
-    lines = [(found.annotators.value, "two annotators"), (ceiling, "best possible machine")]
-    chart = interval_chart(rows, finding=finding, label=label, also=lines, bounds=(0.0, 1.0))
-    table, reading = table_of(rows, "rater"), EQUAL_LABELS_READING.format(first=first)
-    title = EQUAL_LABELS_TITLE
+    strata = kinds_of_item(section)
+    columns = [_column(stratum) for stratum in strata]
+    rows = [_of_annotators(section, strata, found), *_of_machines(section, strata, ceilings)]
+    rows = [*rows, _of_ceiling(section, strata, found)]
+    rows = [
+        replace(row, note=", ".join(filter(None, (row.note, notes.get(row.name))))) for row in rows
+    ]
+    corner = STRATIFIERS[strata[-1].stratifier] if len(strata) > 1 else ""
+    chart = table_chart(columns, rows, finding=finding, corner=corner, label=EQUAL_LABELS_AXIS)
+    named = [
+        ((row.name, column.name), estimate)
+        for row in rows
+        for column, estimate in zip(columns, row.cells, strict=True)
+    ]
+    table = ("rater", "kind of item", *ESTIMATE_COLUMNS), estimate_rows(named)
+    reading, title = EQUAL_LABELS_READING.format(first=first), EQUAL_LABELS_TITLE
     return Figure("equal-labels", finding, sentence, chart, *table, reading, title=title)
 
 
@@ -59,7 +94,7 @@ def machines_figure(
     """Return α of every machine rater with annotators on all items, with α among annotators."""
     among, machines = section.all_units.human_human.krippendorff_alpha, section.all_units.machines
     alphas = {name: m.single_human_machine.krippendorff_alpha for name, m in machines.items()}
-    rows, (finding, sentence) = _rows(among, alphas), heading
+    rows, (finding, sentence) = _rows(among, alphas, section.simple_raters), heading
     label, lines = "Krippendorff's α with one annotator", [(among.value, "two annotators")]
     chart = interval_chart(rows, finding=finding, label=label, reference=0, also=lines)
     if not chart:
@@ -69,11 +104,94 @@ def machines_figure(
     return Figure("machines", finding, sentence, chart, *table, ALPHA_READING, title=ALPHA_TITLE)
 
 
-def _rows(annotators: Estimate, machines: Mapping[str, Estimate]) -> list[IntervalRow]:
-    """Return a row of annotators, and one of each machine rater, from the highest value on."""
-    kinds = kinds_of(machines)
-    highest_first = sorted(
-        machines, key=lambda name: -machines[name].value if machines[name].is_defined else math.inf
+def kinds_of_item(section: CriterionSection) -> list[StratumSection]:
+    """Return all items, and the kinds of the first classification with several that fit beside them.
+
+    Of one that has more kinds than fit, those with the most items.
+    """
+    strata = [
+        [s for s in section.strata if s.stratifier == name and s.n_units] for name in KINDS_OF_ITEM
+    ]
+    several = [kinds for kinds in strata if len(kinds) > 1]
+    kinds = next((one for one in several if len(one) <= MAX_KINDS), next(iter(several), []))
+    largest = sorted(kinds, key=lambda one: -one.n_units)[:MAX_KINDS]
+    return [section.all_units, *(one for one in kinds if one in largest)]
+
+
+def _column(stratum: StratumSection) -> Column:
+    name = stratum_name(stratum.stratifier, stratum.stratum)
+    name = name.removeprefix("separability ")  # which the corner of the table says
+    key = (stratum.stratifier, stratum.stratum)
+    return Column(f"{name[:1].upper()}{name[1:]}", counted(stratum.n_units, "item"), key)
+
+
+def _of_annotators(
+    section: CriterionSection, strata: Sequence[StratumSection], found: NoiseCeiling
+) -> Row:
+    of_kinds = (equal_labels(one.human_human, len(section.labels)) for one in strata[1:])
+    return Row("annotators", "human", (found.annotators, *of_kinds), "two of them")
+
+
+def _of_ceiling(
+    section: CriterionSection, strata: Sequence[StratumSection], found: NoiseCeiling
+) -> Row:
+    annotators, labels = _of_annotators(section, strata, found), max(len(section.labels), 2)
+    cells = (noise_ceiling(one, labels=labels) for one in annotators.cells[1:])
+    return Row(BEST_POSSIBLE, AT_MOST, (found.ceiling, *cells), "noise ceiling")
+
+
+def _of_machines(
+    section: CriterionSection,
+    strata: Sequence[StratumSection],
+    ceilings: Mapping[str, NoiseCeiling],
+) -> list[Row]:
+    kinds, rows = kinds_of(ceilings, section.simple_raters), []
+    for name in highest_first({name: one.agreement for name, one in ceilings.items()}):
+        of_kinds = (
+            one.machines[name].single_human_machine.percentage_agreement for one in strata[1:]
+        )
+        note = SIMPLE_RULE * (name in (section.simple_raters or ()))
+        rows.append(Row(name, kinds[name], (ceilings[name].agreement, *of_kinds), note))
+    return rows
+
+
+def equal_labels(agreement: Agreement, labels: int) -> Estimate:
+    """Return how often two annotators give an item equal labels, which Randolph's κ is a scale of.
+
+    κ is (P − 1/L) / (1 − 1/L) for L labels. The interval is that of these annotators, with whom machine
+    raters are compared.
+    """
+    kappa = agreement.randolph_kappa
+    inner = next((one for one in kappa.narrower if one.scope.raters == "these"), kappa)
+
+    def share(value: float) -> float:
+        return (value * (labels - 1) + 1) / labels
+
+    return replace(
+        kappa,
+        value=share(kappa.value),
+        low=share(inner.low),
+        high=share(inner.high),
+        stated_scope=inner.scope,
+        method=inner.method,
+        standard_error=nan,
+        narrower=(),
     )
-    rows = [IntervalRow(name, (Mark(kinds[name], machines[name], name),)) for name in highest_first]
+
+
+def highest_first(machines: Mapping[str, Estimate]) -> list[str]:
+    return sorted(
+        machines, key=lambda name: -machines[name].value if machines[name].is_defined else inf
+    )
+
+
+def _rows(
+    annotators: Estimate, machines: Mapping[str, Estimate], simple: Simple
+) -> list[IntervalRow]:
+    """Return a row of annotators, and one of each machine rater, from the highest value on."""
+    kinds = kinds_of(machines, simple)
+    rows = [
+        IntervalRow(name, (Mark(kinds[name], machines[name], name),))
+        for name in highest_first(machines)
+    ]
     return [IntervalRow("annotators", (Mark("human", annotators, "annotators"),)), *rows]

@@ -25,6 +25,8 @@ STRATIFIERS = {
     "separability": "By separability",
     "systems": "By system pair",
 }
+# The classifications that no rating decides, in the order in which pictures have them.
+KINDS_OF_ITEM = ("separability", "systems", "category")
 MAX_STRATA = 25
 AGREEMENT_READING = (
     "A point is Krippendorff's α in one group of items, and the line its 95% interval. 1 means that"
@@ -53,7 +55,7 @@ def agreement_figure(section: CriterionSection) -> Figure:
         section,
         lambda s: (Mark("human", s.human_human.krippendorff_alpha, "annotators"),),
         # Items that were grouped by their agreement would only show that they agree.
-        [stratifier for stratifier in STRATIFIERS if stratifier not in BY_LABELS],
+        ["all", *KINDS_OF_ITEM],
     )
     chart = interval_chart(rows, finding=finding, label="Krippendorff's α", reference=0)
     return Figure(
@@ -159,4 +161,5 @@ def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator
             share = share_of(stratum, section.strata)
             name = stratum_name(stratifier, stratum.stratum)
             name = f"{name} ({share})" if share else name
-            yield IntervalRow(name, marks(stratum), under=f"{stratifier} ")
+            key = (stratifier, stratum.stratum)
+            yield IntervalRow(name, marks(stratum), under=f"{stratifier} ", key=key)

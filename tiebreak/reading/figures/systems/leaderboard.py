@@ -95,7 +95,7 @@ def win_matrix_figure(section: CriterionSection) -> Figure:
     if unreached(section):
         return empty_figure(name, MATRIX_TITLE, MATRIX_LATER)
     ranked = best_first(systems)
-    cells = dict(_both_ways(systems))
+    cells = dict(both_ways(systems))
     drawn = ranked[:MAX_SYSTEMS]
     numbers = [str(k) for k in range(1, len(drawn) + 1)]
     chart = matrix_chart(
@@ -121,7 +121,7 @@ def win_matrix_figure(section: CriterionSection) -> Figure:
     )
 
 
-def _both_ways(systems: SystemsSection) -> Iterator[tuple[tuple[str, str], Estimate]]:
+def both_ways(systems: SystemsSection) -> Iterator[tuple[tuple[str, str], Estimate]]:
     """Yield the win rate of each system of a pair against the other.
 
     The names of a pair come from its counts, because a system's own name may look like a pair's.

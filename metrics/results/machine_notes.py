@@ -1,0 +1,52 @@
+"""What the picture of machine raters says beside a rater's name: its licence, and what ratings cost."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from machine_raters.judging.progress import progress_of
+from machine_raters.models import Judge
+from metrics.models import Licence
+from metrics.results.stopping_page import cost_of_rating
+from studies.models import Study
+from tiebreak.digits import money
+from tiebreak.report.model.report import CriterionSection
+
+NO_LICENCE = "no licence"
+PER = 100  # ratings, of which costs are told
+
+
+def notes_of_raters(
+    study: Study, about: CriterionSection, licences: Sequence[Licence]
+) -> dict[str, str]:
+    """Return what is known of annotators and of each machine rater, by the names of the picture."""
+    costs = dict(_costs(study))
+    notes = {name: [licence_of(name, licences)] for name in about.all_units.machines}
+    notes["annotators"] = []
+    return {
+        name: ", ".join([*of_rater, *([costs[name]] if name in costs else [])])
+        for name, of_rater in notes.items()
+    }
+
+
+def licence_of(name: str, licences: Sequence[Licence]) -> str:
+    """Return for which items a machine rater has a licence that is in force."""
+    items = [one.items for one in licences if one.rater.pseudonym == name]
+    return f"licence for {', '.join(items)}" if items else NO_LICENCE
+
+
+def _costs(study: Study) -> Iterator[tuple[str, str]]:
+    """Yield what ratings cost, of annotators and of those judges of which it is known."""
+    each = cost_of_rating(study)
+    if each is not None:
+        yield "annotators", _in_words(each, study)
+    judges = list(Judge.objects.filter(study=study).select_related("rater"))
+    progress = progress_of(study, judges) if judges else {}
+    for judge in judges:
+        found = progress[judge.pk]
+        answers = sum(model.answers for model in found.models)
+        if found.cost.amount is not None and answers and judge.rater is not None:
+            yield judge.rater.pseudonym, _in_words(Decimal(found.cost.amount) / answers, study)
+
+
+def _in_words(each: Decimal, study: Study) -> str:
+    return f"{money(PER * each)} {study.currency} for {PER} ratings"
