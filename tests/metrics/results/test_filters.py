@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from urllib.parse import parse_qsl
 
@@ -363,6 +364,10 @@ def test_people_chosen_by_their_checks_have_no_outcome(study):
     report = stored_report(refresh_report(study=study))
     section = without_outcome(report).criteria["preference"]
     stored = json.dumps(without_outcome(report).as_json())
+    named = replace(report.criteria["preference"], main_machine="m", simple_raters=("m",))
+    kept = without_outcome(replace(report, criteria={"preference": named})).criteria["preference"]
+    assert (kept.main_machine, kept.simple_raters) == ("m", ("m",))
+    assert kept.problems == section.problems
     assert (section.systems, section.rating_sets, section.votes) == (None, None, {})
     assert section.problems["systems"] == OUTCOME_HIDDEN
     assert not any(rater.votes or rater.confusion for rater in section.raters.values())

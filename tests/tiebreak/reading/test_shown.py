@@ -104,6 +104,14 @@ def test_pairs_of_systems_are_on_the_page_with_their_counts_and_not_folded(clien
     assert shown[:3] == [str(pair.preferred[0]), str(pair.ties), str(pair.preferred[1])]
 
 
+@pytest.mark.parametrize(("label", "first"), [(-1, "a"), (1, "b")])
+def test_the_system_that_ranks_first_is_the_first_of_its_pair(label, first):
+    about = report_of(preferences([[label, label, -label]] * 12)).criteria["preference"]
+    (pair,) = head_to_head(about)
+    assert (pair.systems[0], pair.preferred) == (first, (24, 12))
+    assert pair.rate.text == in_digits(2 / 3)
+
+
 def test_biases_of_machine_raters_stand_with_the_machine_raters_and_not_with_people():
     people = preferences([[1, -1, 1], [1, 1, 0]] * 12, side_a=("left", "right"))
     judge = [row | {"rater": "judge", "kind": "machine"} for row in people[::3]]

@@ -70,8 +70,9 @@ def equal_labels_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> F
     if found is None or not found.ceiling.is_defined:
         return empty_figure("equal-labels", finding, sentence)
     strata = kinds_of_item(section)
-    columns = [_column(stratum) for stratum in strata]
-    rows = [_of_annotators(section, strata, found), *_of_machines(section, strata, ceilings)]
+    people = _of_annotators(section, strata, found)
+    columns = [_column(stratum, one.n) for stratum, one in zip(strata, people.cells, strict=True)]
+    rows = [people, *_of_machines(section, strata, ceilings)]
     rows = [*rows, _of_ceiling(section, strata, found)]
     rows = [
         replace(row, note=", ".join(filter(None, (row.note, notes.get(row.name))))) for row in rows
@@ -118,11 +119,11 @@ def kinds_of_item(section: CriterionSection) -> list[StratumSection]:
     return [section.all_units, *(one for one in kinds if one in largest)]
 
 
-def _column(stratum: StratumSection) -> Column:
+def _column(stratum: StratumSection, n: int) -> Column:
     name = stratum_name(stratum.stratifier, stratum.stratum)
     name = name.removeprefix("separability ")  # which the corner of the table says
     key = (stratum.stratifier, stratum.stratum)
-    return Column(f"{name[:1].upper()}{name[1:]}", counted(stratum.n_units, "item"), key)
+    return Column(f"{name[:1].upper()}{name[1:]}", counted(n, "item"), key)
 
 
 def _of_annotators(
