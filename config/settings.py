@@ -154,9 +154,8 @@ SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
 SECRET_KEY_FALLBACKS = [
     str(key) for key in env.list("TIEBREAK_SECRET_KEY_FALLBACKS", default=[]) if key
 ]
-ALLOWED_HOSTS = [
-    str(host) for host in env.list("TIEBREAK_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-]
+LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = [str(host) for host in env.list("TIEBREAK_HOSTS", default=LOOPBACK)]
 CSRF_TRUSTED_ORIGINS = _origins("TIEBREAK_TRUSTED_ORIGINS")
 VAR_DIR = Path(str(env.str("TIEBREAK_VAR_DIR", default=str(BASE_DIR / "var"))))
 
@@ -194,6 +193,9 @@ if PRODUCTION:
             "TIEBREAK_TASKS_EAGER must be off in production, because otherwise pages would wait for"
             " model servers and platforms."
         )
+
+# Monitoring on the same host asks by these names.
+ALLOWED_HOSTS += [host for host in LOOPBACK if host not in ALLOWED_HOSTS]
 
 # Origin of the links for platforms and participants. If it is empty, as in development, links have
 # the origin of the request.
@@ -391,7 +393,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
 # Monitoring on the same host does not use TLS.
-SECURE_REDIRECT_EXEMPT = [r"^health/$"]
+SECURE_REDIRECT_EXEMPT = [r"^health/"]
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 TIEBREAK_BEHIND_PROXY = _boolean("TIEBREAK_BEHIND_PROXY", default=False)
 # Number of trusted proxies, each of which adds an entry to X-Forwarded-For.

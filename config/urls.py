@@ -11,7 +11,7 @@ from django.views import defaults
 from django.views.generic import RedirectView
 
 from api.problems import unforeseen
-from jobs.health import health
+from jobs.health import health, live, ready
 from tiebreak.formats.confined import FULL
 
 
@@ -39,6 +39,8 @@ urlpatterns = [
     path("studies/", RedirectView.as_view(pattern_name="admin:index"), name="studies"),
     path("favicon.ico", favicon, name="favicon"),
     path("health/", health, name="health"),
+    path("health/live", live, name="live"),
+    path("health/ready", ready, name="ready"),
     path("admin/", admin.site.urls),
     path("", include("studies.urls")),
     path("", include("annotation.urls")),

@@ -1,4 +1,8 @@
-"""Health check for monitoring, with a status for each component and HTTP status 200 or 503."""
+"""Health checks for monitoring and for load balancers, with HTTP status 200 or 503.
+
+`live` says that the process answers, `ready` that this web server can serve requests, and `health`
+that nothing on the server as a whole needs somebody.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -26,6 +30,8 @@ SECONDS = 1.5
 POOL_SECONDS = 1
 # The endpoint is public, so results are cached for this long.
 CACHE_SECONDS = 5
+# What a web server cannot serve without. A late scheduler or a stuck job is not its fault.
+READINESS = ("database", "schema", "broker")
 
 
 @dataclass(frozen=True)
@@ -48,20 +54,40 @@ class Health:
         return {name: getattr(self, name) for name in names}
 
     @property
-    def is_good(self) -> bool:
-        return set(self.statuses.values()) == {OK}
+    def readiness(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in READINESS}
+
+
+@require_safe
+@never_cache
+def live(_: HttpRequest) -> JsonResponse:
+    """Answer without asking anything else, so that only a hanging process is restarted."""
+    return JsonResponse({"status": OK})
+
+
+@require_safe
+@never_cache
+def ready(_: HttpRequest) -> JsonResponse:
+    result = current_health()
+    return _answer(result, result.readiness)
 
 
 @require_safe
 @never_cache
 def health(request: HttpRequest) -> JsonResponse:
-    result = _cached(check_health)
-    content: dict[str, Any] = {"status": OK if result.is_good else "failing", **result.statuses}
+    result = current_health()
+    is_detailed = result.schema == OK and _is_researcher(request)
+    return _answer(result, result.statuses, asdict(result) if is_detailed else {})
+
+
+def _answer(
+    result: Health, statuses: dict[str, str], details: dict[str, Any] | None = None
+) -> JsonResponse:
+    is_good = set(statuses.values()) == {OK}
+    content: dict[str, Any] = {"status": OK if is_good else "failing", **statuses}
     if result.missing:
         content["missing"] = result.missing
-    if result.schema == OK and _is_researcher(request):
-        content |= asdict(result)
-    return JsonResponse(content, status=200 if result.is_good else 503)
+    return JsonResponse(content | (details or {}), status=200 if is_good else 503)
 
 
 def _is_researcher(request: HttpRequest) -> bool:
@@ -138,9 +164,10 @@ def _pool_has_free() -> bool:
         return False
 
 
-def _cached(check: Callable[[], Health]) -> Health:
+def current_health() -> Health:
+    """Return the health as it was checked within the last seconds."""
     result = cache.get("health")
     if not isinstance(result, Health):
-        result = check()
+        result = check_health()
         cache.set("health", result, CACHE_SECONDS)
     return result

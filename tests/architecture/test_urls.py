@@ -15,6 +15,8 @@ ANONYMOUS = {
     "studies",
     "favicon",
     "health",
+    "live",
+    "ready",
     "admin:login",
     "admin:logout",
     "admin:jsi18n",

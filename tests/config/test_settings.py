@@ -1,6 +1,7 @@
 """Settings are read from the environment once, so each test reads them anew."""
 
 import os
+import re
 import runpy
 from random import Random
 from string import ascii_letters, digits, hexdigits
@@ -45,6 +46,14 @@ def test_development_needs_no_variable():
 def test_production_starts_with_a_key_and_hosts_of_its_own():
     settings = settings_of(**GOOD)
     assert (settings.PRODUCTION, settings.DEBUG) == (True, False)
+
+
+def test_monitoring_on_the_same_host_needs_neither_its_name_nor_tls():
+    settings = settings_of(**GOOD)
+    assert {"localhost", "127.0.0.1", "[::1]"} < set(settings.ALLOWED_HOSTS)
+    assert settings.SECURE_SSL_REDIRECT
+    for page in ("health/", "health/live", "health/ready"):
+        assert any(re.search(exempt, page) for exempt in settings.SECURE_REDIRECT_EXEMPT)
 
 
 @pytest.mark.parametrize(

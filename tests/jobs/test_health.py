@@ -74,6 +74,26 @@ def test_an_unreachable_broker_is_reported(client, monkeypatch):
     assert (status, report["broker"], report["scheduler"]) == (503, "unreachable", "ok")
 
 
+def test_the_process_is_alive_whatever_else_is_down(client, django_assert_num_queries, monkeypatch):
+    monkeypatch.setattr("jobs.health.check_health", lambda: pytest.fail("something was asked"))
+    with django_assert_num_queries(0):
+        answer = client.get("/health/live")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_a_web_server_is_ready_without_the_scheduler_and_not_without_the_broker(
+    client, monkeypatch
+):
+    words = {"status", "database", "schema", "broker"}
+    answer = client.get("/health/ready")  # no round has ever begun
+    assert (answer.status_code, answer.json()) == (200, dict.fromkeys(words, "ok"))
+    monkeypatch.setattr("jobs.health._broker_status", lambda: "unreachable")
+    answer = client.get("/health/ready")
+    assert (answer.status_code, answer.json()["broker"]) == (503, "unreachable")
+    assert answer.json()["status"] == "failing"
+
+
 @pytest.mark.usefixtures("running")
 @pytest.mark.enable_socket
 def test_broker_that_accepts_and_never_answers_is_reported_within_two_seconds(client):
@@ -128,8 +148,9 @@ def test_frequent_requests_share_one_check(client, monkeypatch):
     assert len(looks) == 1
 
 
-def test_post_is_not_allowed(client):
-    assert client.post("/health/").status_code == 405
+@pytest.mark.parametrize("address", ["/health/", "/health/live", "/health/ready"])
+def test_post_is_not_allowed(client, address):
+    assert client.post(address).status_code == 405
 
 
 def test_favicon_ico_redirects_to_the_icon(client):

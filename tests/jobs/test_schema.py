@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 
@@ -52,11 +53,13 @@ def test_migrated_database_lacks_nothing():
 
 
 def test_health_names_each_missing_part(incomplete, client, monkeypatch):
-    monkeypatch.setattr("jobs.health._cached", lambda check: check())
-    answer = client.get("/health/")
-    report = answer.json()
-    assert (answer.status_code, report["database"], report["schema"]) == (503, "ok", "incomplete")
-    assert report["missing"] == incomplete
+    cache.delete("health")
+    monkeypatch.setattr("jobs.health.CACHE_SECONDS", 0)
+    for address in ("/health/", "/health/ready"):
+        answer = client.get(address)
+        report = answer.json()
+        assert (answer.status_code, report["database"]) == (503, "ok")
+        assert (report["schema"], report["missing"]) == ("incomplete", incomplete)
 
 
 @pytest.mark.thorough
