@@ -7,6 +7,9 @@ Options of the command line win over these settings.
 """
 
 import os
+import shutil
+import tempfile
+from typing import Any
 
 logger_class = "config.gunicorn_logger.RedactingLogger"
 
@@ -16,3 +19,16 @@ worker_class = "gthread"
 workers = int(os.environ.get("WEB_CONCURRENCY") or min(4, max(2, os.cpu_count() or 1)))
 # As many as the pool has connections, or threads would wait for one.
 threads = int(os.environ.get("TIEBREAK_DATABASE_POOL") or 8)
+
+
+# Where workers put the times of their requests, so that /metrics adds up those of all of them. It is
+# named before they start, because the package looks for it when it is imported.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def on_starting(_server: Any) -> None:
+    os.environ[FOLDER] = tempfile.mkdtemp(prefix="tiebreak-metrics-")
+
+
+def on_exit(_server: Any) -> None:
+    shutil.rmtree(os.environ[FOLDER], ignore_errors=True)

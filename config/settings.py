@@ -228,6 +228,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.request_metrics.RequestMetricsMiddleware",
     "csp.middleware.CSPMiddleware",
     # Before FramingMiddleware, so that its error pages cannot be framed.
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -393,13 +394,21 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
 # Monitoring on the same host does not use TLS.
-SECURE_REDIRECT_EXEMPT = [r"^health/"]
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 TIEBREAK_BEHIND_PROXY = _boolean("TIEBREAK_BEHIND_PROXY", default=False)
 # Number of trusted proxies, each of which adds an entry to X-Forwarded-For.
 TIEBREAK_PROXIES = _integer("TIEBREAK_PROXIES", 1, 1)
 if PRODUCTION and TIEBREAK_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Without a token, only this host may read /metrics, and not through a proxy.
+TIEBREAK_METRICS_TOKEN = str(env.str("TIEBREAK_METRICS_TOKEN", default=""))
+if 0 < len(TIEBREAK_METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured(
+        "TIEBREAK_METRICS_TOKEN must have at least 20 characters. Create one with:"
+        " python -c 'import secrets; print(secrets.token_urlsafe())'"
+    )
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -461,6 +470,7 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
+TIEBREAK_QUEUES = ("interactive", "default", "analytics", "gpu")
 # `interactive` is for tasks whose result somebody is waiting for on a page.
 CELERY_TASK_ROUTES = {
     "metrics.tasks.*": {"queue": "analytics"},

@@ -11,6 +11,7 @@ from django.views import defaults
 from django.views.generic import RedirectView
 
 from api.problems import unforeseen
+from config.monitoring import metrics
 from jobs.health import health, live, ready
 from tiebreak.formats.confined import FULL
 
@@ -41,6 +42,7 @@ urlpatterns = [
     path("health/", health, name="health"),
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),
+    path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("", include("studies.urls")),
     path("", include("annotation.urls")),

@@ -5,12 +5,14 @@ that nothing on the server as a whole needs somebody.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from threading import Thread
 from time import monotonic
 from typing import Any, TypeVar
 
 from celery import current_app
+from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, Error, connection
 from django.http import HttpRequest, JsonResponse
@@ -140,6 +142,23 @@ def _broker_status() -> str:
     except Exception:  # each transport raises its own exception types
         return UNREACHABLE
     return OK
+
+
+def waiting_messages() -> dict[str, float]:
+    """Return how many messages wait in each queue; nothing if the broker does not say so in time."""
+    return _begin(_waiting_messages)(monotonic() + SECONDS) or {}
+
+
+def _waiting_messages() -> dict[str, float]:
+    lengths: dict[str, float] = {}
+    with current_app.connection_for_read(connect_timeout=SECONDS) as broker:
+        for queue in settings.TIEBREAK_QUEUES:
+            # A broker closes the channel that asked for a queue without any message so far.
+            with broker.channel() as channel, suppress(*broker.channel_errors):
+                found = channel.queue_declare(queue=queue, passive=True)
+                lengths[queue] = found.message_count
+            lengths.setdefault(queue, 0)
+    return lengths
 
 
 def _database_status() -> tuple[str, tuple[str, ...]]:

@@ -5,6 +5,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from django.conf import settings
 from django.http import HttpRequest
 
+# What proxies add, whether or not this server trusts them.
+FORWARDING = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_FORWARDED", "HTTP_VIA")
+
 
 def client_address(request: HttpRequest) -> str:
     """Return the client's IP address in canonical form, or "" if it is unknown.
@@ -21,6 +24,13 @@ def client_address(request: HttpRequest) -> str:
                 return str(client)
     peer = _parsed(request.META.get("REMOTE_ADDR", ""))
     return str(peer) if peer is not None else ""
+
+
+def is_from_this_host(request: HttpRequest) -> bool:
+    """Whether a program on this host asks directly. A request through a proxy is from anywhere."""
+    peer = _parsed(request.META.get("REMOTE_ADDR", ""))
+    is_forwarded = any(name in request.META for name in FORWARDING)
+    return peer is not None and peer.is_loopback and not is_forwarded
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:

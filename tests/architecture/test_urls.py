@@ -64,7 +64,7 @@ def address(route: str, study_id: str) -> str:
 def test_a_stranger_is_refused_everywhere_else(client: Client):
     study = make_open_study(instances=1)
     answers = {
-        name: client.get(address(route, study.pk)).status_code
+        name: client.get(address(route, study.pk), REMOTE_ADDR="203.0.113.7").status_code
         for name, route, _ in patterns(get_resolver())
         if name not in ANONYMOUS
     }
