@@ -5,11 +5,12 @@ import os
 from pathlib import Path
 from threading import Event
 
-from celery import Celery
+from celery import Celery, Task
 from celery.signals import (
     after_setup_logger,
     after_setup_task_logger,
     beat_init,
+    task_prerun,
     worker_init,
     worker_ready,
     worker_shutting_down,
@@ -19,6 +20,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.filesystem_broker import use_for_filesystem_urls
 from config.redaction import redact_handlers
 from config.redis_broker import use_for_redis_urls
+from jobs.log_context import begin_log
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -42,6 +44,12 @@ def _make_broker_folder(sender: Celery, **_: object) -> None:
 def _redact(logger: logging.Logger, **_: object) -> None:
     """Redact a worker's own handlers, which do not use the formatters from the settings."""
     redact_handlers(logger)
+
+
+@task_prerun.connect  # type: ignore[untyped-decorator]
+def _name_in_log(task_id: str, sender: Task, **_: object) -> None:
+    if not sender.request.is_eager:  # which is a part of a request
+        begin_log(task=task_id)
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]

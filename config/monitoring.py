@@ -19,7 +19,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from annotation.models import Place, Rating
 from api.problems import problem
-from config.request_metrics import measured
+from config.observing import measured
 from jobs.clock import database_now
 from jobs.health import OK, Health, current_health, waiting_messages
 from jobs.models import Job, JobChunk

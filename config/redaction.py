@@ -6,7 +6,10 @@ tracebacks and the lines of other libraries.
 """
 
 import logging
+import os
 import re
+
+from config.json_log import JsonFormatter
 
 RULES = (
     (re.compile(r"/f/[^/\s\"'?]+"), "/f/…"),
@@ -23,7 +26,7 @@ def redacted(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Redacts the result of another formatter, which is the plain one by default."""
+    """Redacts the result of another formatter: the given one, the plain one, or JSON if it is set."""
 
     def __init__(
         self,
@@ -34,7 +37,10 @@ class RedactingFormatter(logging.Formatter):
         inner: logging.Formatter | None = None,
     ) -> None:
         super().__init__()
-        self.inner = inner or logging.Formatter(format, datefmt, style)  # type: ignore[arg-type]
+        plain = inner or logging.Formatter(format, datefmt, style)  # type: ignore[arg-type]
+        # Read here, because gunicorn logs before there are settings, which check the value.
+        is_json = os.environ.get("TIEBREAK_LOG_FORMAT") == "json"
+        self.inner = JsonFormatter() if is_json else plain
 
     def format(self, record: logging.LogRecord) -> str:
         return redacted(self.inner.format(record))

@@ -228,7 +228,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.request_metrics.RequestMetricsMiddleware",
+    "config.observing.ObservingMiddleware",
     "csp.middleware.CSPMiddleware",
     # Before FramingMiddleware, so that its error pages cannot be framed.
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -566,6 +566,8 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
 
+# Lines of JSON have the ids of request, task, job and study, and one line tells of each request.
+LOGS_JSON = _choice("TIEBREAK_LOG_FORMAT", ("plain", "json"), "plain") == "json"
 # All handlers redact frame tokens, query strings and the values of rows.
 LOGGING = {
     "version": 1,
@@ -585,5 +587,6 @@ LOGGING = {
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         # At INFO, httpx logs each request with its URL, which names a submission.
         "httpx": {"level": "WARNING"},
+        "config.observing": {"level": "INFO" if LOGS_JSON else "WARNING"},
     },
 }

@@ -17,6 +17,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from jobs.clock import database_now
 from jobs.deletion import until_deleted
 from jobs.kinds import JobKind, Progress, kind_of
+from jobs.log_context import note_in_log
 from jobs.models import Job, JobChunk
 from jobs.services import LEASE, send
 from tiebreak.errors import DomainError
@@ -103,6 +104,7 @@ def _begin(job_id: int, now: datetime) -> Job | None:
     job = jobs.filter(status=Status.RUNNING).first()
     if job is None:
         return None
+    note_in_log(job=job.public_id, **({"study": job.owner} if job.owner else {}))
     with _failing_unforeseen(job, now):
         _plan(job, now)
         return job

@@ -1,16 +1,24 @@
-"""Measures how long requests take, in each process of a web server.
+"""Names each request, measures how long it takes, and logs a line about it.
 
 Under gunicorn, each worker writes its numbers to a file, and whichever of them is asked adds up the
 files of all (`gunicorn.conf.py` names the folder). Without a folder, a process tells its own.
 """
 
+import logging
 import os
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any
+from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from jobs.log_context import begin_log, note_in_log
+from tiebreak.identifiers import looks_like_public_id
+
+log = logging.getLogger(__name__)
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 # A client may send any word as its method, and each would be a series of its own.
@@ -26,19 +34,36 @@ _SECONDS = Histogram(
 )
 
 
-class RequestMetricsMiddleware:
-    """Measures the requests that reach a page or endpoint; files are not among them."""
+class ObservingMiddleware:
+    """Names, measures and logs the requests that reach a page or endpoint; files are not among them.
+
+    The id is ours and never the client's, which might be that of a person.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        begun = perf_counter()
+        begun, request_id = perf_counter(), uuid4().hex
+        begin_log(request=request_id)
         response = self.get_response(request)
+        response["X-Request-ID"] = request_id
         method = request.method if request.method in METHODS else "other"
-        status = f"{response.status_code // 100}xx"
-        _SECONDS.labels(view_name(request), method, status).observe(perf_counter() - begun)
+        self._observe(request, method, response.status_code, perf_counter() - begun)
         return response
+
+    def process_view(
+        self, _request: HttpRequest, _view: object, _args: object, kwargs: dict[str, Any]
+    ) -> None:
+        study = kwargs.get("study_id", "")
+        if isinstance(study, str) and looks_like_public_id(study):
+            note_in_log(study=study)
+
+    def _observe(self, request: HttpRequest, method: str, status: int, seconds: float) -> None:
+        view = view_name(request)
+        _SECONDS.labels(view, method, f"{status // 100}xx").observe(seconds)
+        took = {"view": view, "method": method, "status": status, "ms": round(seconds * 1000)}
+        log.info("request", extra={"fields": took})
 
 
 def view_name(request: HttpRequest) -> str:
