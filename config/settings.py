@@ -82,14 +82,16 @@ def _hosts(name: str) -> list[str]:
 
 
 def _address(name: str) -> str:
-    """Return an origin without a trailing slash, or "" if none is set."""
+    """Return an origin, maybe with a path, without a trailing slash; "" if none is set."""
     value = str(env.str(name, default="")).rstrip("/")
     parts = _split(value)
     is_origin = parts is not None and parts.scheme in PORTS and parts.hostname
-    has_more = parts is None or parts.path or parts.query or parts.fragment or "@" in parts.netloc
-    if value and (not is_origin or has_more):
+    has_more = parts is None or parts.query or parts.fragment or "@" in parts.netloc
+    is_plain = parts is not None and re.fullmatch(r"(/[\w.~-]+)*", parts.path, re.ASCII)
+    if value and (not is_origin or has_more or not is_plain):
         raise ImproperlyConfigured(
-            f"{name} must be one origin such as https://rate.example.org, not {value!r}."
+            f"{name} must be one address such as https://rate.example.org or"
+            f" https://example.org/tiebreak, not {value!r}."
         )
     return value
 
@@ -197,11 +199,14 @@ if PRODUCTION:
 # Monitoring on the same host asks by these names.
 ALLOWED_HOSTS += [host for host in LOOPBACK if host not in ALLOWED_HOSTS]
 
-# Origin of the links for platforms and participants. If it is empty, as in development, links have
-# the origin of the request.
+# Address of this server in links for platforms and participants. If it is empty, as in development,
+# links have the origin of the request.
 TIEBREAK_PUBLIC_URL = _address("TIEBREAK_PUBLIC_URL") or (
     f"https://{ALLOWED_HOSTS[0].removeprefix('.')}" if PRODUCTION and ALLOWED_HOSTS else ""
 )
+# Its path, such as /tiebreak: all addresses begin with it.
+SUB_PATH = urlsplit(TIEBREAK_PUBLIC_URL).path
+FORCE_SCRIPT_NAME = SUB_PATH or None
 
 INSTALLED_APPS = [
     "metrics.admin_app.ResearcherAdminConfig",
@@ -226,6 +231,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.sub_path.SubPathMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.observing.ObservingMiddleware",
@@ -356,7 +362,7 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 
-STATIC_URL = "/static/"
+STATIC_URL = f"{SUB_PATH}/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
@@ -394,7 +400,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
 # Monitoring on the same host does not use TLS.
-SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [rf"^({SUB_PATH[1:]}/)?(health/|metrics$)"]
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 TIEBREAK_BEHIND_PROXY = _boolean("TIEBREAK_BEHIND_PROXY", default=False)
 # Number of trusted proxies, each of which adds an entry to X-Forwarded-For.
@@ -441,6 +447,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["api.permissions.IsResearcher"],
     "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "SERVERS": [{"url": SUB_PATH}] if SUB_PATH else [],
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "StudyStatus": "studies.models.Study.Status",

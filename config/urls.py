@@ -24,7 +24,7 @@ def favicon(_: HttpRequest) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an error outside of the views; programs get problem details, as from the views."""
     error = sys.exc_info()[1]
-    if request.path.startswith(API):
+    if request.path_info.startswith(API):
         return unforeseen(error)
     response = defaults.server_error(request)
     if isinstance(error, OSError) and error.errno in FULL:

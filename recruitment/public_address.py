@@ -1,7 +1,7 @@
 """The public address of this server, and whether it can be reached from outside."""
 
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -10,9 +10,9 @@ PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".
 
 
 def public_url(request: HttpRequest, path: str) -> str:
-    """Return a complete URL on this server; without a configured origin, use the request's."""
-    origin = settings.TIEBREAK_PUBLIC_URL
-    return f"{origin}{path}" if origin else request.build_absolute_uri(path)
+    """Return a complete URL on this server; without a configured address, use the request's."""
+    address = settings.TIEBREAK_PUBLIC_URL  # whose path begins the given one, too
+    return urljoin(address, path) if address else request.build_absolute_uri(path)
 
 
 def address_problem() -> str:

@@ -48,6 +48,19 @@ def test_production_starts_with_a_key_and_hosts_of_its_own():
     assert (settings.PRODUCTION, settings.DEBUG) == (True, False)
 
 
+@pytest.mark.parametrize("address", ["https://example.org/tiebreak/", "https://example.org/a/b"])
+def test_a_path_of_the_public_url_begins_all_addresses(address):
+    path = address.removeprefix("https://example.org").rstrip("/")
+    settings = settings_of(**GOOD, TIEBREAK_PUBLIC_URL=address)
+    assert (path, f"{path}/static/") == (settings.FORCE_SCRIPT_NAME, settings.STATIC_URL)
+    assert settings.SPECTACULAR_SETTINGS["SERVERS"] == [{"url": path}]
+    [exempt] = settings.SECURE_REDIRECT_EXEMPT
+    for page in ("health/live", f"{path[1:]}/health/", f"{path[1:]}/metrics"):
+        assert re.search(exempt, page)
+    assert not re.search(exempt, f"{path[1:]}/admin/health/")
+    assert settings_of(**GOOD).FORCE_SCRIPT_NAME is None
+
+
 def test_monitoring_on_the_same_host_needs_neither_its_name_nor_tls():
     settings = settings_of(**GOOD)
     assert {"localhost", "127.0.0.1", "[::1]"} < set(settings.ALLOWED_HOSTS)
@@ -182,7 +195,10 @@ def test_the_public_url_defaults_to_the_first_host(environment, address):
 
 @pytest.mark.parametrize(
     "address",
-    ["rate.example.org", "ftp://x.org", "https://x.org/path", "https://a:b@x.org", "https://[x"],
+    [
+        *("rate.example.org", "ftp://x.org", "https://a:b@x.org", "https://[x"),
+        *("https://x.org/a?b", "https://x.org/a#b", "https://x.org/a//b", "https://x.org/ä"),
+    ],
 )
-def test_a_public_url_that_is_no_origin_stops_the_start(address):
+def test_a_public_url_that_is_no_address_stops_the_start(address):
     assert "TIEBREAK_PUBLIC_URL" in complaint(TIEBREAK_PUBLIC_URL=address)
