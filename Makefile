@@ -10,13 +10,16 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures lock clean
+.PHONY: help demo serve test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-deploy test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-jobs bench-export bench-import bench-pages docs pictures lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
 
 demo: $(VENV)/runtime.installed  ## Try it: two studies, a web server and a worker
 	@$(BIN)/python -m config.demo
+
+serve: $(VENV)/runtime.installed  ## A server for real studies on this host: make serve HOST=rate.example.org
+	@$(BIN)/python -m config.serve $(HOST)
 
 test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 	@$(BIN)/python -m tests.run
@@ -54,6 +57,9 @@ test-interface: $(VENV)/dev.installed  ## Requests of all kinds to the REST inte
 
 test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environment
 	@$(BIN)/python -m pytest tests/wheel.py -q -n 0
+
+test-deploy: $(VENV)/dev.installed  ## The commands of deploy/Containerfile in an empty folder, and the units
+	@$(BIN)/python -m pytest tests/deploy.py -q -n 0
 
 check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direction, migrations
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -4,23 +4,17 @@ import argparse
 import logging
 import os
 import secrets
-import signal
-import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
-from types import FrameType
 
-HOST = "127.0.0.1"
-ROOT = Path(__file__).resolve().parent.parent
+from config.processes import HOST, ROOT, port_of, run, say
+
 RESEARCHER = "researcher"
 WEB = ["gunicorn", "config.wsgi", "--log-level", "warning", "--no-control-socket"]
 WORKER = [
     *("celery", "-A", "config", "--quiet", "worker", "-Q", "interactive,default,analytics,gpu"),
     *("--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"),
 ]
-Processes = dict[str, "subprocess.Popen[bytes]"]
 
 
 def main() -> int:
@@ -29,40 +23,14 @@ def main() -> int:
         description="Run the demo with a web server and a worker until Ctrl-C. Its data is kept in"
         " var/. The environment variable TIEBREAK_PORT sets the port (8000).",
     ).parse_args()
-    port = _port()
+    port = port_of(os.environ.get("TIEBREAK_PORT", "8000"))
     if port is None:
         return 1
     os.chdir(ROOT)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     studies, password = _prepare()
-    web = _start([*WEB, "--bind", f"{HOST}:{port}"])
-    processes = {"The web server": web, "The worker": _start(WORKER)}
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, _interrupt)
-    try:
-        if _wait_until_ready(port, processes):
-            _print_addresses(port, studies, password)
-        return _watch(processes)
-    except KeyboardInterrupt:
-        _print("\nStopping. The data is kept in var/, and the next `make demo` uses it.")
-        return 0
-    finally:
-        _stop(processes)
-
-
-def _port() -> int | None:
-    text = os.environ.get("TIEBREAK_PORT", "8000")
-    if not text.isdecimal() or not 0 < int(text) < 65536:
-        _print(f"TIEBREAK_PORT must be a port number, not {text!r}.")
-        return None
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, int(text)))
-        except OSError:
-            _print(f"Port {text} is in use. Choose another port: TIEBREAK_PORT=8001 make demo")
-            return None
-    return int(text)
+    commands = {"The web server": [*WEB, "--bind", f"{HOST}:{port}"], "The worker": WORKER}
+    return run(port, commands, lambda: _print_addresses(port, studies, password))
 
 
 def _prepare() -> tuple[tuple[str, str], str]:
@@ -90,32 +58,14 @@ def _prepare() -> tuple[tuple[str, str], str]:
     password = secrets.token_urlsafe(9)
     researcher.set_password(password)
     researcher.save(update_fields=["password"])
-    finished = load_demo(owner=researcher, say=_print)
+    finished = load_demo(owner=researcher, say=say)
     half_way = half_way_demo_of(researcher) or finished
     return (finished.pk, half_way.pk), password
 
 
-def _start(module_and_options: list[str]) -> subprocess.Popen[bytes]:
-    # Because of the new session, Ctrl-C reaches only this process, which then stops the others.
-    return subprocess.Popen(  # noqa: S603  no user input
-        [sys.executable, "-m", *module_and_options], cwd=ROOT, start_new_session=True
-    )
-
-
-def _wait_until_ready(port: int, processes: Processes) -> bool:
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex((HOST, port)) == 0:
-                return True
-        if any(process.poll() is not None for process in processes.values()):
-            return False
-        time.sleep(0.1)
-    return False
-
-
 def _print_addresses(port: int, studies: tuple[str, str], password: str) -> None:
     here, (finished, half_way) = f"http://{HOST}:{port}", studies
-    _print(
+    say(
         f"""
 Tiebreak is running. The ratings of the demo are simulated.
 
@@ -127,34 +77,6 @@ Tiebreak is running. The ratings of the demo are simulated.
 Ctrl-C stops everything.
 """
     )
-
-
-def _watch(processes: Processes) -> int:
-    while True:
-        for name, process in processes.items():
-            if process.poll() is not None:
-                _print(f"{name} stopped unexpectedly. Its last messages are above.")
-                return 1
-        time.sleep(0.5)
-
-
-def _stop(processes: Processes) -> None:
-    for process in processes.values():
-        if process.poll() is None:
-            process.terminate()
-    for process in processes.values():
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _print(sentence: str) -> None:
-    print(sentence, flush=True)  # noqa: T201  the output of the command
 
 
 if __name__ == "__main__":

@@ -18,6 +18,11 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DEVELOPMENT_KEY = "development-only-key-that-production-refuses-to-start-with"
 
 env = environ.Env()
+# A file of lines such as TIEBREAK_ENV=production. What the environment has wins.
+if SETTINGS_FILE := str(env.str("TIEBREAK_SETTINGS_FILE", default="")):
+    if not Path(SETTINGS_FILE).is_file():
+        raise ImproperlyConfigured(f"TIEBREAK_SETTINGS_FILE names no file: {SETTINGS_FILE!r}.")
+    env.read_env(SETTINGS_FILE)
 
 
 def _choice(name: str, allowed: tuple[str, ...], default: str) -> str:
