@@ -17,7 +17,7 @@ NAMED = 10
 INCOMPLETE = (
     "The database lacks what this version of Tiebreak needs: {}. Run `python manage.py migrate`. If"
     " this changes nothing, the database is from an earlier version that cannot be updated: start"
-    " with a new one, as the section on processes in docs/running-a-server.md says."
+    " with a new one, as docs/how-to/deploy.md says."
 )
 # Every column, in one statement.
 _COLUMNS = {

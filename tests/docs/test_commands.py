@@ -25,10 +25,15 @@ PER_SERVER = ("TIEBREAK_MODEL_KEY_", "TIEBREAK_MODEL_OPTIONS_")
 
 
 def commands(text: str, program: str) -> set[str]:
-    """The words that follow a program, inside `code` and in blocks of code."""
+    """The words that follow a program, inside `code` and in blocks of code.
+
+    What follows -u, -O or -d is a user or a database.
+    """
     code = re.findall(r"```.*?```", text, re.S) + re.findall(r"`[^`\n]+`", text)
     return {
-        name for part in code for name in re.findall(rf"(?:^|[\s`]){program} ([a-z][a-z_-]+)", part)
+        name
+        for part in code
+        for name in re.findall(rf"(?:^|(?<!-[uOd])[\s`]){program} ([a-z][a-z_-]+)", part)
     }
 
 

@@ -1,0 +1,121 @@
+"""What deploy/ names exists: settings, queues, programs, services, volumes and paths."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.paths import ROOT
+
+DEPLOY = ROOT / "deploy"
+UNITS = sorted(DEPLOY.glob("*.service"))
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+SERVICES = COMPOSE["services"]
+OURS = {name: one for name, one in SERVICES.items() if one["image"].startswith("tiebreak")}
+SETTINGS = (ROOT / "config" / "settings.py").read_text()
+
+
+def queues_in(command: list[str]) -> list[str]:
+    return command[command.index("-Q") + 1].split(",") if "-Q" in command else []
+
+
+def test_every_setting_of_the_files_is_read():
+    for file in DEPLOY.iterdir():
+        for name in set(re.findall(r"\bTIEBREAK_[A-Z_]+", file.read_text())):
+            assert f'"{name}"' in SETTINGS, (file.name, name)
+
+
+def test_every_queue_has_a_worker_with_and_without_a_gpu(settings):
+    plain = [one for one in OURS.values() if "profiles" not in one]
+    served = [queue for one in plain for queue in queues_in(one.get("command", []))]
+    assert sorted(served) == sorted(settings.TIEBREAK_QUEUES)
+    with_gpu = [one for name, one in OURS.items() if name != "models"]
+    served = [queue for one in with_gpu for queue in queues_in(one.get("command", []))]
+    assert sorted(served) == sorted(settings.TIEBREAK_QUEUES)
+
+
+def test_our_containers_write_nothing_but_files_and_nobody_but_the_proxy_is_reached():
+    for name, one in OURS.items():
+        assert (one["read_only"], one["cap_drop"], one["volumes"]) == (
+            True,
+            ["ALL"],
+            ["files:/data"],
+        )
+        assert one["restart"] in {"unless-stopped", "no"}, name
+    assert [name for name, one in SERVICES.items() if "ports" in one] == ["proxy"]
+
+
+def test_services_and_volumes_that_are_named_exist():
+    for one in SERVICES.values():
+        assert set(one.get("depends_on", [])) <= set(SERVICES)
+        named = {volume.split(":")[0] for volume in one.get("volumes", [])}
+        files = {name for name in named if name.startswith("./")}
+        assert named - files <= set(COMPOSE["volumes"])
+        assert all((DEPLOY / name).is_file() for name in files)
+        if "build" in one:
+            assert (DEPLOY / one["build"]["context"] / one["build"]["dockerfile"]).is_file()
+            stages = re.findall(r"^FROM .* AS (\w+)", _containerfile(), re.M)
+            assert one["build"]["target"] in stages
+    addresses = " ".join(OURS["web"]["environment"].values())
+    assert set(re.findall(r"(?:@|//)(\w+):\d", addresses)) == {"database", "broker"}
+
+
+def test_the_image_compiles_every_package_and_takes_no_key_along():
+    compiled = re.search(r"compileall -q gunicorn.conf.py (.+)", _containerfile())[1].split()
+    pyproject = (ROOT / "pyproject.toml").read_text()
+    packages = re.search(r"root_packages = \[(.+)\]", pyproject)[1]
+    assert sorted(compiled) == sorted(re.findall(r'"(\w+)"', packages))
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    assert {".git", "var", "deploy/.env"} <= set(ignored)
+    assert not re.search(r"^(ARG|ENV) .*(KEY|PASSWORD)", _containerfile(), re.M)
+
+
+def _containerfile() -> str:
+    return (DEPLOY / "Containerfile").read_text()
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_systemd_takes_the_units(unit, tmp_path):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed. On Debian: apt install systemd")
+    name = unit.name.replace("@", "@gpu")
+    # Programs lie elsewhere here, and systemd looks for them.
+    programs = str(Path(sys.executable).parent)
+    (tmp_path / name).write_text(unit.read_text().replace("/srv/tiebreak/.venv/bin", programs))
+    command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", tmp_path / name]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = [line for line in run.stderr.splitlines() if name in line]
+    assert (run.returncode, said) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        *(re.search(r"^ExecStart=(.+)", unit.read_text(), re.M)[1] for unit in UNITS),
+        *(" ".join(one["command"]) for one in OURS.values() if "command" in one),
+        " ".join(re.findall(r'"([^"]+)"', re.search(r"^CMD (.+)", _containerfile(), re.M)[1])),
+    ],
+)
+def test_every_start_has_options_that_its_program_knows(start):
+    values = {"%i": "gpu", "%%": "%", "${PROCESSES}": "2"}
+    for name, value in values.items():
+        start = start.replace(name, value)
+    program, *arguments = start.split()
+    if program.endswith("gunicorn"):
+        from gunicorn.config import Config
+
+        assert Config().parser().parse_args(arguments).args == ["config.wsgi"]
+    elif program.endswith("celery"):
+        from celery.bin.celery import celery
+
+        worker = celery.commands["worker"]
+        place = arguments.index("worker")
+        context = worker.make_context("worker", arguments[place + 1 :], resilient_parsing=True)
+        assert context.args == []
+        assert context.params["queues"]
+    else:
+        assert [program, *arguments] == ["python", "manage.py", "migrate"]
