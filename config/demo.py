@@ -64,7 +64,10 @@ def _prepare() -> tuple[tuple[str, str], str]:
 
 
 def _print_addresses(port: int, studies: tuple[str, str], password: str) -> None:
-    here, (finished, half_way) = f"http://{HOST}:{port}", studies
+    from django.conf import settings  # noqa: PLC0415
+
+    here = settings.TIEBREAK_PUBLIC_URL or f"http://{HOST}:{port}"
+    finished, half_way = studies
     say(
         f"""
 Tiebreak is running. The ratings of the demo are simulated.
