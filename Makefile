@@ -26,7 +26,7 @@ test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 
 test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders, wheel
 	@$(BIN)/python -m tests.run --all
-	@$(MAKE) --no-print-directory -j2 --output-sync test-encoders test-vllm test-interface test-wheel
+	@$(MAKE) --no-print-directory -j2 --output-sync test-encoders test-vllm test-deploy test-interface test-wheel
 
 test-postgresql test-browser test-slow: $(VENV)/dev.installed  ## One pass of test-all
 	@$(BIN)/python -m tests.run --only $(@:test-%=%)
