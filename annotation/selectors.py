@@ -9,13 +9,13 @@ from functools import cached_property, lru_cache
 from math import ceil
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.lookups import IsNull
 
 from annotation.balancing import spaced
 from annotation.gold_checks import draw_gold_check, placed_check, with_check
 from annotation.hot_path_sql import Person, find_work_of, units_of_hit
-from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
+from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rater, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.models import Criterion, Screening, Study, StudyEvent, Unit
 from tiebreak.errors import InvalidInput
@@ -398,6 +398,13 @@ def has_any(rows: QuerySet[Any]) -> IsNull:
     For `Exists` inside a larger condition PostgreSQL would first read the table of all studies.
     """
     return IsNull(Subquery(rows.order_by().values("pk")[:1]), False)
+
+
+def erased_people(study: Study) -> int:
+    """Return how many people of a study were erased at their request."""
+    took_part = Exists(study.participations.filter(rater=OuterRef("pk")))
+    rated = Exists(Rating.objects.filter(rater=OuterRef("pk"), unit__study=study))
+    return Rater.objects.filter(took_part | rated, erased_at__isnull=False).count()
 
 
 def exclusions(study: Study, **entry: object) -> dict[str, StudyEvent]:

@@ -84,6 +84,7 @@ ENDED = {
     " otherwise, you can close this page.",
     "rejected": "The researchers did not accept your submission. You can read their message on the"
     " platform and reply to it there.",
+    "erased": "What was stored about you was erased, so your participation has ended.",
     "timed_out": "The platform's time limit for this submission has passed, so someone else may"
     " have taken over your task. Your answers are saved. If they can still count, the researchers"
     " will contact you on the platform. You can close this page.",
@@ -274,4 +275,23 @@ STILL_CLOSED = (
 CLOSING_EARLY = (
     "If you close the study before the planned number of responses is reached, its findings still"
     " come from the confidence sequences, its other numbers have no finding, and the report says so."
+)
+
+ERASED_HERE = (
+    "What was stored about you in this study was erased at your request, so you cannot take part in it"
+    " again."
+)
+NOT_A_PERSON = "This is a machine rater. Delete or exclude it on the page of machine raters."
+ERASED_ALREADY = "This person was erased already."
+STILL_OWED = (
+    "This person is owed a payment, which cannot be made once nobody knows who it is. Pay it, or mark the"
+    " submission as settled, and then erase the person."
+)
+JOB_WITH_PERSON = (
+    "A job of a study in which this person took part is not finished, and its file may contain them. Stop"
+    " it, or wait until it ends."
+)
+PART_OF_OTHERS = (
+    "This person also took part in studies that you do not own. Ask the server's administrator, who can"
+    " erase people from all studies with `manage.py erase_participant`."
 )

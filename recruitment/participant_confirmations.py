@@ -11,11 +11,14 @@ from recruitment.ledger import fee_share, pays_by_platform, platform_title
 from recruitment.messages import NO_REWARD
 from recruitment.models import Payment
 from recruitment.platforms import get_platform
+from recruitment.services.erasure import check_erasable
 from recruitment.services.participants import amount_for, by_platform, check_bonus, check_rejection
+from recruitment.services.personal_data import studies_of_person
 from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
 from tiebreak.digits import duration, money, percent
+from tiebreak.errors import DomainError
 from tiebreak.reading.words import counted
 
 
@@ -33,6 +36,37 @@ def excluding(participation: Participation) -> Question:
         ),
         button="Exclude and replace",
         facts=(participation.public_id, participation.status, n, hits, _is_over(participation)),
+    )
+
+
+def erasing(participation: Participation) -> Question:
+    rater, problems = participation.rater, {}
+    try:
+        check_erasable(rater)
+    except DomainError as refusal:
+        problems = {refusal.code: refusal.message}
+    studies = list(studies_of_person(rater))
+    kept = [study.title for study in studies if study.erasure == Study.Erasure.KEEP]
+    gone = [study.title for study in studies if study.erasure == Study.Erasure.DELETE]
+    return Question(
+        title=f"Erase {rater.pseudonym}?",
+        sentences=(
+            "This cannot be undone: the ids of the platform, comments, reasons, answers to questions and what"
+            " researchers wrote about this person are deleted.",
+            *(f"The ratings in “{title}” stay, and nothing says whose they are." for title in kept),
+            *(
+                f"The ratings in “{title}” are deleted, and the work is offered again."
+                for title in gone
+            ),
+            "What was paid stays in the ledger without the identity, and the log says that somebody was"
+            " erased, but not who it was.",
+            "Exports of these studies that wait on the server are deleted, and so is what their members"
+            " uploaded and have not imported. Delete the copies that you downloaded, and those of"
+            " the platform.",
+        ),
+        button="Erase the person",
+        facts=(participation.public_id, *(study.pk for study in studies)),
+        problems=problems,
     )
 
 

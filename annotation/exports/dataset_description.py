@@ -11,6 +11,7 @@ from django.db.models import Count, Max, Min
 from annotation.counts import RatingCounts, rating_counts
 from annotation.exports.codebook import SENSITIVE, cleaned, criteria_lines, selection_sentence
 from annotation.models.rating import RatingQuerySet
+from annotation.selectors import erased_people
 from studies.models import Screening, Study, Unit
 from tiebreak.digits import percent
 from tiebreak.formats.dataset_card import DatasetDescription, DataTable
@@ -125,15 +126,20 @@ def _per_item(ratings: RatingQuerySet) -> str:
 def _missing(study: Study, counts: RatingCounts) -> str:
     places = study.places.count()
     completed = study.places.filter(completed_at__isnull=False).count()
+    erased = erased_people(study)
+    stay = "stay without their identity" if study.erasure == Study.Erasure.KEEP else "were deleted"
+    gone = f" People erased at their request: {erased}; their ratings {stay}." if erased else ""
     return (
         f"{completed} of {places} planned responses were completed. {counts.unparsed} answers of"
         " machine raters could not be parsed; their label is empty and raw holds the answer."
+        f"{gone}"
     )
 
 
 def _flags(counts: RatingCounts) -> str:
     return (
-        "Ratings are never deleted or changed; flags take them out of the statistics. Of the main"
+        "Ratings are never changed, and deleted only if that is the study's rule for people who ask to be"
+        " erased; flags take them out of the statistics. Of the main"
         f" items' ratings, {counts.superseded} were corrected later, {counts.excluded} are excluded,"
         f" {counts.late} arrived after the study closed, {counts.partial} belong to unfinished tasks,"
         f" and {counts.surplus} are surplus. A rating with several flags is counted once."

@@ -1,7 +1,7 @@
 """Exports that a worker writes, and researchers download."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,12 @@ def remove_expired_exports() -> None:
     for file in Path(settings.TIEBREAK_EXPORT_FOLDER).glob("*"):
         if file.is_file() and file.stat().st_mtime < limit:
             file.unlink(missing_ok=True)
+
+
+def remove_exports(owners: Collection[str]) -> None:
+    """Delete the files that were made of these studies."""
+    for job in Job.objects.filter(owner__in=owners):
+        export_file(job).unlink(missing_ok=True)
 
 
 def export_file(job: Job) -> Path:

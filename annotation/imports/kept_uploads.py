@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -135,6 +136,13 @@ def remove_expired_uploads() -> None:
     limit = database_now().timestamp() - KEPT_FOR.total_seconds()
     for folder in _folder().glob("*"):
         if folder.is_dir() and folder.stat().st_mtime < limit:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_uploads(users: Iterable[int]) -> None:
+    """Delete what these researchers uploaded and have not imported yet."""
+    for user in users:
+        for folder in _folder().glob(f"{user}-*"):
             shutil.rmtree(folder, ignore_errors=True)
 
 

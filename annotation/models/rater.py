@@ -19,6 +19,8 @@ class Rater(models.Model):
     provider = models.CharField(max_length=100)
     external_id = models.CharField(max_length=200)
     created_at = models.DateTimeField(db_default=Moment(), editable=False)
+    # When the person was erased: the row then says nothing about who it was.
+    erased_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -47,6 +49,8 @@ class Participation(models.Model):
         TIMED_OUT = "timed_out"
         RELEASED = "released"
         EXCLUDED = "excluded"
+        # The person was erased, and the study's rule is that the ratings go too.
+        ERASED = "erased"
 
     class PaidPer(models.TextChoices):
         HIT = "hit", "each completed task"

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import CharField, FilteredRelation, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Now
+from django.dispatch import receiver
 
 from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.filter_choices import FilterChoices, filter_choices
@@ -22,6 +23,7 @@ from metrics.results.collection_figure import completed_over_time
 from metrics.results.rater_rows import page_rows, take_out
 from metrics.results.selectors import source_of, stored_report
 from metrics.results.stopping import with_stopping
+from recruitment.services.erasure import person_erased
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
@@ -43,6 +45,12 @@ STRIDE = 2 * UNSETTLED
 MAX_PARTS = 20
 # The optional parts of a criterion's report that do not say which system is preferred.
 SHOWN_WITHOUT_OUTCOME = {"bias", "self_consistency", "fatigue"}
+
+
+@receiver(person_erased)
+def forget_reports(*, studies: list[Study], **_: object) -> None:
+    """Delete what is stored of reports, which the next request makes anew without an erased person."""
+    ReportSnapshot.objects.filter(study__in=studies).delete()
 
 
 def watermark(study: Study) -> str:

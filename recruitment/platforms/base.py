@@ -245,6 +245,10 @@ class Platform:
         """Return the rule for an ID that is used in a second browser."""
         return Reentry.FREE
 
+    def forget(self, channel: Channel, external_id: str) -> None:
+        """Take an erased person out of the channel's settings, if they name people."""
+        return
+
     def panel_page(self, channel: Channel, external_id: str) -> str:
         """Return the page to which `Reentry.ASK` sends participants back; "" if there is none."""
         return ""

@@ -12,6 +12,7 @@ from annotation.services.addresses import check_entry
 from annotation.services.screening import check_screening_can_be_passed
 from jobs.clock import database_now
 from recruitment.admission import OPEN_LINK, reserve
+from recruitment.identities import check_not_erased
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import PlatformEntry, get_platform
 from recruitment.services.reentry import Browser, is_allowed_reentry
@@ -55,6 +56,7 @@ def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None)
     `DomainError` if the study, the channel or the limits for the address admit nobody new.
     """
     now = now or database_now()
+    check_not_erased(study.pk, entrant.provider, entrant.external_id)
     is_reentry = entrant.is_allowed_reentry()
     existing = _existing_participation(study, entrant)
     if existing is not None:
@@ -156,7 +158,11 @@ def get_or_create_participation(
     submission_id: str,
     now: datetime,
 ) -> Participation:
-    """Return the participation of a reported submission; a new participation has no consent yet."""
+    """Return the participation of a reported submission; a new participation has no consent yet.
+
+    Raises `DomainError` if the person was erased from the study.
+    """
+    check_not_erased(study.pk, channel.provider, external_id)
     rater, _ = Rater.objects.get_or_create(provider=channel.provider, external_id=external_id)
     participation, is_new = Participation.objects.get_or_create(
         study=study,

@@ -110,15 +110,18 @@ def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
     """Update one submission; returns whether anything changed.
 
     A submission that never entered the study gets a participation without consent so that the
-    ledger shows it.
+    ledger shows it. A person who was erased stays erased.
     """
-    participation = get_or_create_participation(
-        study=channel.study,
-        channel=channel,
-        external_id=report.external_id,
-        submission_id=report.submission_id,
-        now=report.started_at or now,
-    )
+    try:
+        participation = get_or_create_participation(
+            study=channel.study,
+            channel=channel,
+            external_id=report.external_id,
+            submission_id=report.submission_id,
+            now=report.started_at or now,
+        )
+    except DomainError:  # the person was erased
+        return False
     submission = participation.submission
     before = (submission.platform_status, submission.entered_code, participation.status)
     submission.platform_status = report.status

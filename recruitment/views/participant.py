@@ -6,15 +6,17 @@ from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from annotation.models import HIT, Participation
+from annotation.models import HIT, Participation, Rater
 from annotation.participant_answers import answers_page, given_answers
 from annotation.participant_evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
 from annotation.selectors import exclusions
 from recruitment.ledger import pays_by_platform, platform_title
+from recruitment.messages import PART_OF_OTHERS
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
+from recruitment.services.personal_data import studies_of_person
 from recruitment.terms import owed
-from studies.access import Right, held_right, shows_study
+from studies.access import Right, held_right, shows_study, studies_of
 from studies.models import Study, StudyEvent
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
@@ -36,6 +38,7 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
     evidence = evidence_of(participation)
     page = answers_page(participation, request.GET.get("page"))
     right = held_right(request.user, study)
+    is_erased = participation.rater.erased_at is not None
     context = {
         "study": study,
         "here": "ledger",
@@ -51,10 +54,16 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "page": page,
         "answers": given_answers(page),
         # The platform's IDs identify a person, so only those who recruit see them.
-        "shows_ids": right >= Right.CHANGE,
-        **(_actions(participation) if right >= Right.OWN else {}),
+        "shows_ids": right >= Right.CHANGE and not is_erased,
+        **(_actions(participation) if right >= Right.OWN and not is_erased else {}),
     }
     return render(request, "recruitment/participant.html", context)
+
+
+def check_owns_all(user: Any, rater: Rater) -> None:
+    """Raise `DomainError` if the person took part in a study that the researcher does not own."""
+    if studies_of_person(rater).exclude(pk__in=studies_of(user, Right.OWN)).exists():
+        raise DomainError("part_of_others", PART_OF_OTHERS, status=403)
 
 
 def _participation(study: Study, public_id: str) -> Participation:

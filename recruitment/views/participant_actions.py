@@ -15,6 +15,7 @@ from annotation.models import Participation
 from recruitment.messages import AMOUNT_NOT_A_NUMBER
 from recruitment.participant_confirmations import (
     asking_to_return,
+    erasing,
     excluding,
     giving_bonus,
     paying,
@@ -22,6 +23,7 @@ from recruitment.participant_confirmations import (
     rejecting,
     releasing,
 )
+from recruitment.services.erasure import erase_participant
 from recruitment.services.participants import (
     Chosen,
     Paid,
@@ -37,6 +39,7 @@ from recruitment.services.participants import (
     request_return,
 )
 from recruitment.services.payments import settle
+from recruitment.views.participant import check_owns_all
 from studies.access import Right, of_study, researchers_only, study_for
 from studies.bound_fields import with_point
 from studies.confirming import Question, ask, is_confirmed
@@ -58,7 +61,7 @@ class BonusFields(TypedDict):
 @require_POST
 @researchers_only
 def act(request: HttpRequest, study_id: str, participation_id: str, action: str) -> HttpResponse:
-    study = study_for(request.user, study_id, Right.OWN if action in PAYS else Right.CHANGE)
+    study = study_for(request.user, study_id, Right.OWN if action in NEEDS_OWNER else Right.CHANGE)
     matches = Participation.objects.filter(study=study, public_id=participation_id)
     participation = matches.select_related("study", "submission__channel", "rater").first()
     if participation is None or action not in ACTIONS:
@@ -69,6 +72,7 @@ def act(request: HttpRequest, study_id: str, participation_id: str, action: str)
             typed = [(name, request.POST[name]) for name in TYPED if request.POST.get(name)]
             return ask(request, question, back=_back(request, participation), carry=typed)
         messages.success(request, ACTIONS[action](participation, request))
+    participation.refresh_from_db(fields=["public_id"])  # whoever is erased has another
     return redirect(_back(request, participation))
 
 
@@ -128,6 +132,16 @@ def _reinstate(participation: Participation, request: HttpRequest) -> str:
         "The annotator was reinstated. Tasks that count again, or are surplus because their place"
         f" was taken: {n}."
     )
+
+
+def _ask_to_erase(participation: Participation, request: HttpRequest) -> Question:
+    check_owns_all(request.user, participation.rater)
+    return erasing(participation)
+
+
+def _erase(participation: Participation, request: HttpRequest) -> str:
+    studies = erase_participant(rater=participation.rater, by=_researcher(request))
+    return f"The person was erased from {counted(len(studies), 'study', 'studies')}."
 
 
 def _pay(participation: Participation, request: HttpRequest) -> str:
@@ -192,6 +206,7 @@ ACTIONS: dict[str, Callable[[Participation, HttpRequest], str]] = {
     ),
     "exclude": _exclude,
     "reinstate": _reinstate,
+    "erase": _erase,
     "approve": _pay,
     "ask-to-return": _saying(
         "The place is free again. The platform will ask the participant to return the submission.",
@@ -200,12 +215,13 @@ ACTIONS: dict[str, Callable[[Participation, HttpRequest], str]] = {
     "bonus": _bonus,
     "reject": _reject,
 }
-# Only owners may decide about money.
-PAYS = {"approve", "bonus", "reject"}
+# Only owners may decide about money, or erase people.
+NEEDS_OWNER = {"approve", "bonus", "reject", "erase"}
 # Actions that end a participation or move money need a confirmation.
 QUESTIONS: dict[str, Callable[[Participation, HttpRequest], Question]] = {
     "release": lambda participation, _: releasing(participation),
     "exclude": lambda participation, _: excluding(participation),
+    "erase": _ask_to_erase,
     "approve": lambda participation, request: paying(participation, _amount(request)),
     "ask-to-return": lambda participation, _: asking_to_return(participation),
     "bonus": lambda participation, request: giving_bonus(participation, **_bonus_of(request)),

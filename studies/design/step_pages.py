@@ -110,7 +110,7 @@ class TaskStep(StepAdmin):
     change_form_template = "studies/task.html"
     fieldsets = (
         ("The study", {"fields": ("title",), "description": "Annotators see it as the heading."}),
-        (READ, {"fields": ("guidelines", "consent")}),
+        (READ, {"fields": ("guidelines", "consent", "erasure")}),
         (
             "How texts are shown",
             {

@@ -27,6 +27,7 @@ class StudyEvent(models.Model):
         REOPEN = "reopen", "reopened"
         EXCLUDE = "exclude", "excluded an annotator"
         REINSTATE = "reinstate", "reinstated an annotator"
+        ERASE = "erase", "erased a person at their request"
         SET_ASIDE = "set-aside", "set an item aside"
         PUT_BACK = "put-back", "put an item back"
         REJECT = "reject", "rejected a submission"

@@ -146,6 +146,10 @@ class FrozenSettings(models.Model):
         BROKEN = BROKEN, "annotators may report an item as broken or harmful"
         BOTH = "both", "annotators may answer “I cannot say” or report an item as broken or harmful"
 
+    class Erasure(models.TextChoices):
+        KEEP = "keep", "stay, without anything that says whose they are"
+        DELETE = "delete", "are deleted, and the work is offered to others"
+
     class UnlabelledTasks(models.TextChoices):
         COMPLETE = "complete", "count as rated"
         REPLACED = "replaced", "are offered to another annotator"
@@ -316,6 +320,14 @@ class FrozenSettings(models.Model):
         help_text="Such as a passage or background: one column of your table, or key of the metadata,"
         " in each line, as in “passage | Retrieved passage | raters and judges | before”. All but the"
         " name may be left out. They are shown to raters, judges or both, before or after the source.",
+    )
+
+    erasure = OpenChoiceField(
+        "ratings of a person who is erased",
+        choices=Erasure.choices,
+        default=Erasure.KEEP,
+        help_text="Annotators may ask you to erase what is stored about them. Identity and everything they"
+        " wrote are then deleted in any case. The page with the consent tells them what happens to their ratings.",
     )
 
     class Meta:

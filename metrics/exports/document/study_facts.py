@@ -9,7 +9,7 @@ from annotation.counts import StudyCounts
 from annotation.exports.codebook import draw_sentence
 from annotation.exports.ratings import SET_ASIDE
 from annotation.models import HIT, Assignment, Participation, Rating
-from annotation.selectors import PAID_TASK, exclusions
+from annotation.selectors import PAID_TASK, erased_people, exclusions
 from metrics.planning.score_distributions import scored_similarities
 from studies.models import Screening, Study, StudyEvent
 from tiebreak.digits import percent
@@ -35,6 +35,7 @@ DEVIATIONS = (
     StudyEvent.Verb.REOPEN,
     StudyEvent.Verb.EXCLUDE,
     StudyEvent.Verb.REINSTATE,
+    StudyEvent.Verb.ERASE,
     StudyEvent.Verb.SET_ASIDE,
     StudyEvent.Verb.PUT_BACK,
     StudyEvent.Verb.EXCLUDE_MACHINE,
@@ -106,6 +107,7 @@ def flow_table(study: Study) -> DataTable | None:
         ("Were given a task", _people(assigned)),
         ("Completed at least one task", _people(completed)),
         ("Excluded", people.filter(status=Participation.Status.EXCLUDED).count()),
+        ("Erased at their request", erased_people(study)),
     ]
     texts = tuple((step, str(n)) for step, n in rows)
     return DataTable("Flow of participants", ("Step", "Participants"), texts)

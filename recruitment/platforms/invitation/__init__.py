@@ -72,6 +72,11 @@ class Invitation(SelfPaying):
             in_any_case="Your name or ID is on the researchers' list of invited people.",
         )
 
+    def forget(self, channel: Channel, external_id: str) -> None:
+        others = [one for one in people(channel) if one != external_id]
+        channel.settings["people"] = "\n".join(others)
+        channel.save(update_fields=["settings"])
+
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         person = invited(channel, request.GET.get("invitation", ""))
         if not {person, name_of(person)}.intersection(people(channel)):

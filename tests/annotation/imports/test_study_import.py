@@ -183,7 +183,7 @@ def test_an_export_contains_no_external_ids(tmp_path):
         *("client-key-", "ruth-the-researcher", "ruth@example.org"),
         *(ann.address, ann.submission.completion_code, ann.order_seed, study.seed),
     }
-    written = {str(path.relative_to(out)): _content(path) for path in files_in(out)}
+    written = {str(path.relative_to(out)): content_of(path) for path in files_in(out)}
     assert {"preference.jsonl", "hf/README.md", "hf/croissant.json"} <= set(written)
     assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)
     for name, content in written.items():
@@ -196,7 +196,7 @@ def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def _content(path: Path) -> str:
+def content_of(path: Path) -> str:
     """Return the content of a file as text, also of a Parquet file or a workbook."""
     if path.suffix == ".xlsx":
         with zipfile.ZipFile(path) as book:

@@ -62,6 +62,7 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
         "translation",
         "nonresponses",
         "unlabelled_tasks",
+        "erasure",
         "comments",
     )
     names = ("title", "guidelines", "consent", *texts, *LABELS)

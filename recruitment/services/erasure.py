@@ -1,0 +1,238 @@
+"""Erases a person: the one exception to the rule that nothing is deleted or changed.
+
+What identifies the person, and what they wrote, is removed wherever it is stored. By the rule of each
+study, the ratings stay without anything that says whose they are, or are deleted. What was paid stays.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.dispatch import Signal
+
+from annotation.exports.export_jobs import remove_exports
+from annotation.imports.kept_uploads import remove_uploads
+from annotation.models import Participation, Rater, Rating
+from annotation.services.exclusion import exclude_work, stop_work
+from annotation.services.tallies import set_flags
+from jobs.clock import database_now
+from jobs.models import UNFINISHED, Job
+from recruitment.admission import PAID
+from recruitment.identities import erased_name
+from recruitment.messages import ERASED_ALREADY, JOB_WITH_PERSON, NOT_A_PERSON, STILL_OWED
+from recruitment.models import Channel, Payment
+from recruitment.platforms import get_platform
+from recruitment.services.personal_data import (
+    Model,
+    Rows,
+    batches_of,
+    events_about,
+    names_in,
+    rows_about,
+    rows_of,
+    studies_of_person,
+)
+from recruitment.terms import earned
+from studies.freshness import changes_noted, note_change
+from studies.models import Study, StudyEvent
+from studies.services import record_event
+from tiebreak.errors import DomainError
+from tiebreak.identifiers import new_public_id
+
+ERASED = "(erased)"
+# Sent when a person was erased from ``studies``: what was made from their ratings is made anew.
+person_erased = Signal()
+# Texts in rows about a person that say what was done and not who did it. All others are erased.
+KEPT = {
+    *("provider", "pseudonym", "public_id", "earlier_status", "order_seed", "run", "order"),
+    *("label", "side_a", "layout", "client_key", "excluded_reason"),
+    *("platform_status", "currency", "request_key"),
+}
+# What another name takes the place of, by which the platform's reports about the person are known.
+RENAMED = {(Rater, "external_id"), (Participation, "submission_id")}
+# An identifier that is shorter may be a part of any text; it is replaced in the person's own rows.
+SHORTEST = 6
+
+
+def check_erasable(rater: Rater) -> None:
+    """Raise `DomainError` if it is no person, was erased, or if something still needs the identity."""
+    if rater.kind != Rater.Kind.HUMAN:
+        raise DomainError("not_a_person", NOT_A_PERSON, status=400)
+    if rater.erased_at is not None:
+        raise DomainError("erased_already", ERASED_ALREADY)
+    if any(_is_owed(participation) for participation in _entered(rater)):
+        raise DomainError("still_owed", STILL_OWED)
+    owners = studies_of_person(rater).values("pk")
+    if Job.objects.filter(owner__in=owners, status__in=UNFINISHED).exists():
+        raise DomainError("job_unfinished", JOB_WITH_PERSON)
+
+
+def _is_owed(participation: Participation) -> bool:
+    """Whether a payment was requested, or is due and neither made nor settled."""
+    payments = participation.payments.all()
+    if payments.filter(status=Payment.Status.ASKED).exists():
+        return True
+    is_paid = payments.filter(status__in=PAID).exclude(kind=Payment.Kind.BONUS).exists()
+    is_over = is_paid or participation.submission.settled_at is not None
+    is_rejected = participation.status == Participation.Status.REJECTED
+    return not is_over and not is_rejected and earned(participation) > 0
+
+
+@changes_noted()
+def erase_participant(
+    *, rater: Rater, by: User | None = None, now: datetime | None = None
+) -> list[Study]:
+    """Erase a person from all studies of this server, and return these studies.
+
+    The log of each study says that somebody was erased, but not who it was. Exports and uploads that
+    wait on the server are deleted, and reports are made anew.
+    """
+    now = now or database_now()
+    rater = Rater.objects.select_for_update().get(pk=rater.pk)
+    check_erasable(rater)
+    studies = list(studies_of_person(rater))
+    # The pseudonym is the name itself where ratings were imported from a file.
+    pseudonym = new_public_id() if rater.pseudonym == rater.external_id else rater.pseudonym
+    _erase_in_logs(rater, pseudonym)
+    for study in studies:
+        _end_work(study, rater, now)
+    identifiers = _identifiers(rater)
+    for channel in Channel.objects.filter(submissions__participation__rater=rater).distinct():
+        get_platform(channel.provider).forget(channel, rater.external_id)
+    _erase_in(rows_about(rater))
+    _rename(rater, pseudonym, now)
+    _erase_elsewhere({one for one in identifiers if len(one) >= SHORTEST})
+    for study in studies:
+        details = {"ratings": study.erasure}
+        record_event(study=study, verb=StudyEvent.Verb.ERASE, by=by, details=details)
+        note_change(study.pk)
+    _remove_files([study.pk for study in studies])
+    person_erased.send(Rater, studies=studies)
+    return studies
+
+
+def _entered(rater: Rater) -> QuerySet[Participation]:
+    related = ("study", "consented_version", "submission__channel")
+    return rater.participations.filter(submission__isnull=False).select_related(*related)
+
+
+def _end_work(study: Study, rater: Rater, now: datetime) -> None:
+    """End the person's work in a study, and delete the ratings if that is the study's rule."""
+    for participation in rater.participations.filter(study=study):
+        stop_work(participation=participation, status=Participation.Status.LEFT, now=now)
+        if study.erasure == Study.Erasure.DELETE:
+            status = Participation.Status.ERASED
+            exclude_work(participation=participation, status=status, now=now)
+    if study.erasure == Study.Erasure.DELETE:
+        ratings = Rating.objects.filter(rater=rater, unit__study=study)
+        set_flags(ratings=ratings, excluded=True, excluded_reason=Participation.Status.ERASED)
+        keys = list(ratings.values_list("pk", flat=True))
+        rows_of(Rating, keys).update(supersedes=None)
+        for some in batches_of(keys):
+            rows_of(Rating, some).delete()
+
+
+def _identifiers(rater: Rater) -> set[str]:
+    """Return what identifies the person wherever it stands."""
+    submissions = rater.participations.values_list("submission_id", flat=True)
+    codes = (one.submission.completion_code for one in _entered(rater))
+    return {rater.external_id, *submissions, *codes} - {""}
+
+
+def _erase_in_logs(rater: Rater, pseudonym: str) -> None:
+    """Erase what researchers wrote about the person, such as the message of a rejection."""
+    for event in events_about(rater):
+        details = {name: _without_words(name, value) for name, value in event.details.items()}
+        names = [pseudonym if name == rater.pseudonym else name for name in names_in(event)]
+        details["annotator"] = names[0] if isinstance(event.details["annotator"], str) else names
+        rows_of(StudyEvent, [event.pk]).update(details=details)
+
+
+def _without_words(name: str, value: Any) -> Any:
+    is_number = isinstance(value, str) and re.fullmatch(r"[\d.]*", value) is not None
+    return value if is_number or name == "annotator" or not isinstance(value, str) else ERASED
+
+
+def _erase_in(rows: Rows) -> None:
+    """Erase every text in the rows about the person, but those of `KEPT`."""
+    for model, keys in rows.items():
+        for field in _text_fields(model):
+            is_kept = field.name in KEPT or field.choices or (model, field.name) in RENAMED
+            for some in [] if is_kept else batches_of(keys):
+                written = rows_of(model, some).exclude(**{f"{field.name}__isnull": True})
+                if isinstance(field, models.JSONField):
+                    written.update(**{field.name: field.get_default()})
+                else:
+                    written.exclude(**{field.name: ""}).update(**{field.name: ERASED})
+
+
+def _text_fields(model: Model) -> Iterator["models.Field[Any, Any]"]:
+    kinds = (models.CharField, models.TextField, models.JSONField)
+    for field in model._meta.concrete_fields:
+        if isinstance(field, kinds) and not field.primary_key:
+            yield field
+
+
+def _rename(rater: Rater, pseudonym: str, now: datetime) -> None:
+    """Give the person names that nobody knows, and the browser that took part none."""
+    for participation in rater.participations.all():
+        participation.submission_id = erased_name(participation.submission_id)
+        participation.public_id = new_public_id()
+        participation.save(update_fields=["submission_id", "public_id"])
+    rater.pseudonym = pseudonym
+    # Whoever takes part again, in another study, can be erased again.
+    rater.external_id = f"{erased_name(rater.external_id)}-{rater.pk}"
+    rater.erased_at = now
+    rater.save(update_fields=["pseudonym", "external_id", "erased_at"])
+
+
+def _erase_elsewhere(identifiers: Collection[str]) -> None:
+    """Replace the identifiers in every text of every model, such as a log or a job's problem."""
+    longest_first = sorted(identifiers, key=len, reverse=True)
+    if not longest_first:
+        return
+    any_of_them = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    for model in apps.get_models():
+        for field in _text_fields(model):
+            for key, value in _with_any_of(model, field, longest_first):
+                replaced = _replaced(value, any_of_them, field.max_length)
+                rows_of(model, [key]).update(**{field.name: replaced})
+
+
+def _with_any_of(
+    model: Model, field: "models.Field[Any, Any]", identifiers: Collection[str]
+) -> list[tuple[Any, Any]]:
+    """Return keys and values of the rows in which one of the identifiers stands."""
+    # Databases store JSON as it was escaped, or not escaped.
+    spelt = {*identifiers, *(json.dumps(one)[1:-1] for one in identifiers)}
+    rows = model._base_manager.annotate(as_text=Cast(field.name, TextField()))
+    found = rows.filter(reduce(or_, (Q(as_text__contains=one) for one in spelt)))
+    return list(found.values_list("pk", field.name))
+
+
+def _replaced(value: Any, identifiers: re.Pattern[str], longest: int | None) -> Any:
+    if isinstance(value, str):
+        return identifiers.sub(lambda found: erased_name(found.group()), value)[:longest]
+    if isinstance(value, list):
+        return [_replaced(one, identifiers, longest) for one in value]
+    if isinstance(value, dict):
+        return {
+            _replaced(name, identifiers, longest): _replaced(one, identifiers, longest)
+            for name, one in value.items()
+        }
+    return value
+
+
+def _remove_files(owners: Collection[str]) -> None:
+    """Delete the exports of these studies, and what their members uploaded and have not imported."""
+    remove_exports(owners)
+    remove_uploads(User.objects.filter(memberships__study__in=owners).values_list("pk", flat=True))
