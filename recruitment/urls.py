@@ -40,6 +40,7 @@ study_pages = [
     ),
     path("ledger/pay/", participant_actions.pay_many, name="pay-many"),
     path("participants/<public_id:participation_id>/", participant.participant, name="participant"),
+    path("participants/<public_id:participation_id>/data.json", participant.data, name="own-data"),
     path("comments/", comments.comments, name="comments"),
     path("comments/<public_id:comment_id>/", comments.mark, name="mark-comment"),
     path(

@@ -1,8 +1,10 @@
 """Everything that is stored about one person, found through the models and not from a list of them."""
 
+import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from django.core.serializers import serialize
 from django.db import models
 from django.db.models import Q
 
@@ -70,3 +72,20 @@ def events_about(rater: Rater) -> list[StudyEvent]:
 def names_in(event: StudyEvent) -> list[str]:
     named = event.details.get("annotator", [])
     return [named] if isinstance(named, str) else named
+
+
+def own_data(rater: Rater) -> str:
+    """Return what is stored about a person as JSON: the rows of each model, and entries of the logs."""
+    rows: dict[str, list[Any]] = {
+        model._meta.label: list(in_batches(model, keys))
+        for model, keys in rows_about(rater).items()
+    }
+    events = events_about(rater)
+    for event in events:
+        event.details["annotator"] = rater.pseudonym  # and nobody else who was paid with them
+    rows[StudyEvent._meta.label] = events
+    tables = {
+        label: [{"id": row["pk"], **row["fields"]} for row in json.loads(serialize("json", found))]
+        for label, found in rows.items()
+    }
+    return json.dumps(tables, ensure_ascii=False, indent=1)

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
 
 from annotation.models import HIT, Participation, Rater
 from annotation.participant_answers import answers_page, given_answers
@@ -14,10 +15,11 @@ from recruitment.ledger import pays_by_platform, platform_title
 from recruitment.messages import PART_OF_OTHERS
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
-from recruitment.services.personal_data import studies_of_person
+from recruitment.services.personal_data import own_data, studies_of_person
 from recruitment.terms import owed
-from studies.access import Right, held_right, shows_study, studies_of
+from studies.access import Right, held_right, of_study, shows_study, studies_of
 from studies.models import Study, StudyEvent
+from studies.refusals import told
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
 
@@ -58,6 +60,19 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         **(_actions(participation) if right >= Right.OWN and not is_erased else {}),
     }
     return render(request, "recruitment/participant.html", context)
+
+
+@require_safe
+@of_study(Right.OWN)
+def data(request: HttpRequest, study: Study, participation_id: str) -> HttpResponse:
+    """Send everything that is stored about a person as a file, for the person."""
+    participation = _participation(study, participation_id)
+    with told(request):
+        check_owns_all(request.user, participation.rater)
+        headers = {"Content-Disposition": f'attachment; filename="{participation_id}.json"'}
+        content = own_data(participation.rater)
+        return HttpResponse(content, content_type="application/json", headers=headers)
+    return redirect("recruitment:participant", study.pk, participation_id)
 
 
 def check_owns_all(user: Any, rater: Rater) -> None:

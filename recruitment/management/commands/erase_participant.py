@@ -1,4 +1,4 @@
-"""`manage.py erase_participant`: erase a person."""
+"""`manage.py erase_participant`: erase a person, or show everything that is stored about one."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from annotation.models import Rater
 from recruitment.services.erasure import erase_participant
+from recruitment.services.personal_data import own_data
 from studies.commands import study_named
 from tiebreak.errors import DomainError
 
@@ -20,6 +21,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="the public id of a study in which the person took part")
         parser.add_argument("participant", help="the pseudonym in that study")
+        parser.add_argument(
+            "--show", action="store_true", help="print what is stored as JSON, and erase nothing"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, name = study_named(options["study"]), options["participant"]
@@ -27,6 +31,9 @@ class Command(BaseCommand):
         rater = Rater.objects.filter(in_study, pseudonym=name).first()
         if rater is None:
             raise CommandError(f"Nobody called {name!r} took part in this study.")
+        if options["show"]:
+            self.stdout.write(own_data(rater))
+            return
         try:
             titles = [f"{study.title} ({study.pk})" for study in erase_participant(rater=rater)]
         except DomainError as refusal:

@@ -4,6 +4,7 @@ import json
 import logging
 from dataclasses import asdict
 from decimal import Decimal
+from io import StringIO
 
 import pytest
 from django.apps import apps
@@ -367,9 +368,35 @@ def test_nobody_is_erased_from_studies_of_others(owner):
     client = Client()
     client.force_login(owner)
     args = [participation.study_id, participation.public_id]
-    response = client.post(reverse("recruitment:ledger-action", args=[*args, "erase"]), follow=True)
-    assert "part_of_others" in codes_on(response)
+    for name, more in (("recruitment:ledger-action", ["erase"]), ("recruitment:own-data", [])):
+        send = client.post if more else client.get
+        response = send(reverse(name, args=[*args, *more]), follow=True)
+        assert "part_of_others" in codes_on(response)
     assert Rater.objects.filter(erased_at=None, external_id=PEOPLE["panel"][0]).exists()
+
+
+def test_the_file_has_everything_about_the_person_and_nothing_about_others(owner):
+    participation = with_everything(study_with(owner))
+    other = Rater.objects.get(external_id="other")
+    StudyEvent.objects.create(
+        study=participation.study,
+        verb="pay",
+        details={"annotator": [participation.rater.pseudonym, other.pseudonym]},
+        at=database_now(),
+    )
+    args = [participation.study_id, participation.public_id]
+    client = Client()
+    client.force_login(owner)
+    response = client.get(reverse("recruitment:own-data", args=args))
+    text = response.content.decode()
+    assert [one for one in secrets_of(participation) if one not in text] == []
+    assert other.pseudonym not in text
+    tables = json.loads(text)
+    assert len(tables["annotation.Rating"]) == 2
+    assert {"annotation.Rater", "recruitment.Payment", "annotation.Comment"} <= tables.keys()
+    out = StringIO()
+    call_command("erase_participant", args[0], participation.rater.pseudonym, "--show", stdout=out)
+    assert json.loads(out.getvalue()) == tables
 
 
 def test_the_command_erases(owner):
