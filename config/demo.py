@@ -28,6 +28,8 @@ def main() -> int:
         return 1
     os.chdir(ROOT)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # E-mails become files, each with the link that its reader would follow.
+    os.environ.setdefault("TIEBREAK_EMAIL_URL", f"filemail:///{ROOT / 'var' / 'mail'}")
     studies, password = _prepare()
     commands = {"The web server": [*WEB, "--bind", f"{HOST}:{port}"], "The worker": WORKER}
     return run(port, commands, lambda: _print_addresses(port, studies, password))
@@ -53,7 +55,12 @@ def _prepare() -> tuple[tuple[str, str], str]:
 
     refuse_incomplete_database()
     researcher, _ = User.objects.get_or_create(
-        username=RESEARCHER, defaults={"is_staff": True, "is_superuser": True}
+        username=RESEARCHER,
+        defaults={
+            "is_staff": True,
+            "is_superuser": True,
+            "email": f"{RESEARCHER}@example.org",
+        },
     )
     password = secrets.token_urlsafe(9)
     researcher.set_password(password)

@@ -148,6 +148,17 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
     }
 
 
+def _email(name: str) -> dict[str, Any]:
+    """Return Django's settings of the server that sends e-mails; empty if none is named."""
+    address = str(env.str(name, default=""))
+    try:
+        return dict(env.email_url_config(address)) if address else {}
+    except (ImproperlyConfigured, ValueError):  # its text may have the password
+        raise ImproperlyConfigured(
+            f"{name} must be an address such as smtp+tls://user:password@mail.example.org:587."
+        ) from None
+
+
 def _is_guessable(key: str) -> bool:
     """Whether a key is short, or made of repetitions or of an alphabet in its order."""
     steps = [ord(after) - ord(before) for before, after in pairwise(key)]
@@ -357,6 +368,12 @@ AXES_COOLOFF_MESSAGE = (
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 LOGIN_URL = "admin:login"
+# The server that sends e-mails. Without one, nobody can reset a password by e-mail.
+_EMAIL = _email("TIEBREAK_EMAIL_URL")
+vars().update(_EMAIL)
+TIEBREAK_HAS_EMAIL = bool(_EMAIL)
+DEFAULT_FROM_EMAIL = str(env.str("TIEBREAK_EMAIL_FROM", default="tiebreak@localhost"))
+EMAIL_TIMEOUT = 20
 LOGIN_REDIRECT_URL = "admin:index"
 # Pages to which annotators are redirected if they have not entered, or if they have no HITs left.
 ANNOTATOR_ENTRY_URL = "recruitment:welcome"

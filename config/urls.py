@@ -2,6 +2,7 @@
 
 import sys
 
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,6 +14,7 @@ from django.views.generic import RedirectView
 from api.problems import unforeseen
 from config.monitoring import metrics
 from jobs.health import health, live, ready
+from studies.members.password_reset import password_reset_urls
 from tiebreak.formats.confined import FULL
 
 
@@ -43,6 +45,8 @@ urlpatterns = [
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),
     path("metrics", metrics, name="metrics"),
+    # Before the admin, which answers every address below its own.
+    *(password_reset_urls() if settings.TIEBREAK_HAS_EMAIL else []),
     path("admin/", admin.site.urls),
     path("", include("studies.urls")),
     path("", include("annotation.urls")),

@@ -33,6 +33,7 @@ LINK = f"/s/abc/via/prolific/?PROLIFIC_PID={WORKER}&SESSION_ID=x"
         f'"GET /s/abc/ HTTP/1.1" 200 5 "https://rate.example.org{LINK}" "Browser"',
         f"Not Found: /f/{TOKEN}/rate/abc/",
         f"Not Found: /f/{TOKEN}",
+        f'"GET /admin/reset/Mg/{TOKEN}/ HTTP/1.1" 302',
         f"https://rate.example.org/f/{TOKEN}/rate/abc/?workerId={WORKER}",
         f"Internal Server Error: /s/abc/?{WORKER}",
         f"DETAIL:  Key (provider, external_id)=(prolific, {WORKER}) already exists.",

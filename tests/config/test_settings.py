@@ -140,6 +140,8 @@ def test_production_accepts_any_network_broker(url):
         ("TIEBREAK_MODEL_SERVERS", "gpu1=http://a:1/v1,GPU1=http://b:1/v1"),
         ("TIEBREAK_MODEL_SERVERS", "fake=http://a:1/v1"),
         ("TIEBREAK_TRUSTED_ORIGINS", "https://[::1"),
+        ("TIEBREAK_EMAIL_URL", "mail.example.org"),
+        ("TIEBREAK_EMAIL_URL", "smtp://user:secret@mail.example.org:many"),
         ("TIEBREAK_ENCODER_DTYPE", "fp16"),
         ("TIEBREAK_MODEL_OPTIONS_GPU1", "[128]"),
         ("TIEBREAK_MODEL_OPTIONS_GPU1", "fast"),
@@ -151,6 +153,15 @@ def test_a_malformed_value_stops_the_start(name, value):
         "TIEBREAK_MODEL_OPTIONS_GPU1": {"TIEBREAK_MODEL_SERVERS": "gpu1=http://10.0.0.5:8000"},
     }
     assert name in complaint(**(other.get(name, {}) | {name: value}))
+
+
+def test_emails_are_sent_only_where_a_server_is_named():
+    assert not settings_of().TIEBREAK_HAS_EMAIL
+    named = settings_of(TIEBREAK_EMAIL_URL="smtp+tls://me:p%40ss@mail.example.org:587")
+    assert named.TIEBREAK_HAS_EMAIL
+    assert (named.EMAIL_HOST, named.EMAIL_PORT) == ("mail.example.org", 587)
+    assert (named.EMAIL_HOST_PASSWORD, named.EMAIL_USE_TLS) == ("p@ss", True)
+    assert "secret" not in complaint(TIEBREAK_EMAIL_URL="smtp://me:secret@mail.example.org:many")
 
 
 def test_model_servers_are_read_with_their_keys_and_options():
