@@ -43,7 +43,7 @@ from recruitment.services.personal_data import (
 )
 from recruitment.terms import earned
 from studies.freshness import changes_noted, note_change
-from studies.models import Study, StudyEvent
+from studies.models import Generation, Instance, Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
@@ -61,6 +61,8 @@ KEPT = {
 RENAMED = {(Rater, "external_id"), (Participation, "submission_id")}
 # An identifier that is shorter may be a part of any text; it is replaced in the person's own rows.
 SHORTEST = 6
+# Texts that people rate are about others, and changing one would make its ratings false.
+RATED = {Instance, Generation}
 
 
 def check_erasable(rater: Rater) -> None:
@@ -196,12 +198,12 @@ def _rename(rater: Rater, pseudonym: str, now: datetime) -> None:
 
 
 def _erase_elsewhere(identifiers: Collection[str]) -> None:
-    """Replace the identifiers in every text of every model, such as a log or a job's problem."""
+    """Replace the identifiers in every text that is not rated, such as a log or a job's problem."""
     longest_first = sorted(identifiers, key=len, reverse=True)
     if not longest_first:
         return
     any_of_them = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
-    for model in apps.get_models():
+    for model in set(apps.get_models()) - RATED:
         for field in _text_fields(model):
             for key, value in _with_any_of(model, field, longest_first):
                 replaced = _replaced(value, any_of_them, field.max_length)
