@@ -62,6 +62,7 @@ NEEDED: dict[str, dict[str, Right]] = {
         "api:webhooks": Right.CHANGE,
         "api:webhook-list": Right.CHANGE,
         "metrics:remove-study": Right.OWN,
+        "recruitment:own-data": Right.OWN,
     },
     "post": {
         **dict.fromkeys(DOWNLOADS, Right.READ),
