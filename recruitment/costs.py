@@ -61,7 +61,6 @@ class Forecast:
     fee_percent: Decimal
     minutes_of_tasks: float | None = None
     missing: tuple[str, ...] = ()
-    proposal: Proposal | None = None
 
     @property
     def total(self) -> Decimal | None:
@@ -124,7 +123,6 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         fee_percent=highest_fee(study.channels.all()),
         minutes_of_tasks=asked.tasks * asked.minutes_per_task if asked else None,
         missing=tuple(name for name, value in needs.items() if value is None),
-        proposal=_proposal(study, hits),
     )
 
 
@@ -188,13 +186,15 @@ def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
     return (min(pay.for_tasks(asked.tasks) for pay in pays) / hours).quantize(CENT)
 
 
-def _proposal(study: Study, hits: int) -> Proposal | None:
+def proposal_for(study: Study, *, hits: int) -> Proposal | None:
     """Return the third of minutes per task, hourly pay and reward where two are entered."""
     minutes, reward, promise = study.minutes_per_hit, study.reward, study.promised_hourly_rate
+    if [minutes, reward, promise].count(None) != 1:
+        return None
     typed = copy(study)
     typed.minutes_per_hit = minutes or 1.0
     asked = asked_of_one(typed, hits)
-    if asked is None or [minutes, reward, promise].count(None) != 1:
+    if asked is None:
         return None
     share = min(_share(pay, asked.tasks) for pay in _pays(study, hits))
     if reward is None and promise:

@@ -1,6 +1,6 @@
 """The reference units of a study as forms: made, listed one by one, labelled and removed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -67,10 +67,14 @@ class ReferenceUnitsForm(forms.Form):
             raise forms.ValidationError(NO_NUMBER, code="no_number")
 
 
-def offered_units_form(study: Study, role: str) -> ReferenceUnitsForm:
+def offered_units_form(
+    study: Study, counts: list[RoleCount], chosen: str | None
+) -> ReferenceUnitsForm:
     """Return the form with what is possible: roles that nobody began, and copies if there can be any."""
-    form = ReferenceUnitsForm(prefix="make", use_required_attribute=False, initial={"role": role})
-    form.fields["role"] = _role_field(study)
+    roles = open_roles(study)
+    initial = {"role": role_to_make(roles, counts, chosen)}
+    form = ReferenceUnitsForm(prefix="make", use_required_attribute=False, initial=initial)
+    form.fields["role"] = _role_field(roles)
     if most := most_copies(study):
         form.initial["n"] = min(most, form.fields["n"].initial)
     else:
@@ -78,14 +82,14 @@ def offered_units_form(study: Study, role: str) -> ReferenceUnitsForm:
     return form
 
 
-def _role_field(study: Study) -> forms.ChoiceField:
-    named = [(role.value, name) for role, name in open_roles(study).items()]
+def _role_field(roles: Mapping[Unit.Role, str]) -> forms.ChoiceField:
+    named = [(role.value, name) for role, name in roles.items()]
     return forms.ChoiceField(label="Role", choices=named)
 
 
-def role_to_make(study: Study, counts: list[RoleCount], chosen: str | None) -> str:
+def role_to_make(roles: Iterable[Unit.Role], counts: list[RoleCount], chosen: str | None) -> str:
     """Return the role that was chosen last, or else the first that lacks units, if it takes more."""
-    open_ = [role.value for role in open_roles(study)]
+    open_ = [role.value for role in roles]
     if chosen in open_:
         return chosen
     short = (count.role.value for count in counts if count.is_short)
@@ -136,11 +140,13 @@ class ChosenUnitForm(LabelsForm):
         help_text="Training shows it after the answer.",
     )
 
-    def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, role: str, roles: Mapping[Unit.Role, str], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.initial["role"] = role
         if not self.is_bound:
-            self.fields["role"] = _role_field(self.unit.study)
+            self.fields["role"] = _role_field(roles)
         for number, criterion in enumerate(self.criteria):
             if criterion.parsed_scale.labels is not None:
                 self.fields[f"c{number}"].widget = forms.RadioSelect(

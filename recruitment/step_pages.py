@@ -22,7 +22,7 @@ from annotation.services.reference_units import (
     remove_reference_unit,
 )
 from annotation.services.screening import role_counts
-from recruitment.costs import forecast
+from recruitment.costs import forecast, proposal_for
 from recruitment.early_stops import early_stop_rules
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
 from recruitment.launch.texts import most_comparisons
@@ -31,7 +31,6 @@ from recruitment.reference_unit_forms import (
     labels_forms,
     offered_units_form,
     reference_unit_pages,
-    role_to_make,
     save_labels,
 )
 from recruitment.services.settings import save_settings
@@ -127,13 +126,13 @@ class QualityStep(CollectingStep):
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
         page, counts = reference_unit_pages(study, request.GET.get("page")), role_counts(study)
-        role = role_to_make(study, counts, request.GET.get("role"))
+        prefetch_related_objects([study], "criteria")
         return {
             "role_counts": counts,
             "may_lack": not is_frozen(study) or any(count.is_short for count in counts),
             "page": page,
             "units": labels_forms(study, page),
-            "make": offered_units_form(study, role),
+            "make": offered_units_form(study, counts, request.GET.get("role")),
         }
 
     def response_change(self, request: HttpRequest, obj: Study) -> Response:
@@ -222,7 +221,7 @@ class SizeStep(CollectingStep):
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
         """Show the costs of what is typed, also where something else was typed wrongly."""
-        costs = cost_context(self.study)
+        costs = priced(self.study)
         return super().render_change_form(request, context | costs, *args, **options)
 
     def get_form(
@@ -297,6 +296,12 @@ def cost_context(study: Study) -> dict[str, Any]:
     }
 
 
+def priced(study: Study) -> dict[str, Any]:
+    """Return what the step shows: the costs, and what an empty one of time, hourly pay and reward follows to be."""
+    costs = cost_context(study)
+    return costs | {"offer": proposal_for(study, hits=costs["hits"]) if "hits" in costs else None}
+
+
 @shows_study
 def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     """Return only the costs, with the typed values instead of the stored ones."""
@@ -307,7 +312,7 @@ def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     form.is_valid()
     for name in form.errors.keys() & stored.keys():
         setattr(study, name, stored[name])
-    context = {"study": study, "can_save": True, **cost_context(study)}
+    context = {"study": study, "can_save": True, **priced(study)}
     return render(request, "recruitment/costs.html", context)
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from annotation.services.reference_units import ROLES, add_chosen_unit
+from annotation.services.reference_units import ROLES, add_chosen_unit, open_roles
 from annotation.services.screening import role_counts
 from recruitment.reference_unit_forms import (
     PER_PAGE,
@@ -43,10 +43,11 @@ def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("recruitment:reference-by-hand", study.pk)
     chosen = asked or next(iter(page), None)
     unit = candidate(study, chosen) if chosen else None
-    counts = role_counts(study)
-    role = role_to_make(study, counts, request.GET.get("role"))
+    counts, roles = role_counts(study), open_roles(study)
+    role = role_to_make(roles, counts, request.GET.get("role"))
     criteria = list(study.criteria.all())
-    form = ChosenUnitForm(unit, criteria, request.POST or None, role=role) if unit else None
+    data = request.POST or None
+    form = ChosenUnitForm(unit, criteria, data, role=role, roles=roles) if unit else None
     if form is not None and request.method == "POST" and form.is_valid():
         made = Unit.Role(form.cleaned_data["role"])
         with told_on(form):

@@ -20,8 +20,16 @@ pytestmark = pytest.mark.django_db
 
 LIMIT = 12
 # Launch has many checks and lists what was frozen, and the settings ask for the machine raters. Collect
-# shows progress, money, people and channels. Launch and preview look which stages there are.
-WITH_COSTS = {"overview": 15, "launch": 23, "preview": 14, "recruit": 13, "settings": 13}
+# shows progress, money, people and channels. Launch and preview look which stages there are, and Quality
+# which stages nobody began and of how many instances copies can be made.
+WITH_COSTS = {
+    "overview": 15,
+    "launch": 23,
+    "preview": 14,
+    "recruit": 13,
+    "settings": 13,
+    "quality": 13,
+}
 
 
 @pytest.fixture

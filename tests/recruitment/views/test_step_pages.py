@@ -317,8 +317,8 @@ def test_two_of_minutes_hourly_pay_and_reward_propose_the_third(client, study, m
     Channel.objects.create(study=study, provider=provider)
     Study.objects.update(guidelines="Read.")
     given = {name: value for name, value in TRIPLE.items() if name != missing}
-    cost = costs(client, study, hits_per_annotator=2, **given, **{missing: ""})["cost"]
-    assert (cost.proposal.field, cost.proposal.value) == (missing, Decimal(TRIPLE[missing]))
+    offer = costs(client, study, hits_per_annotator=2, **given, **{missing: ""})["offer"]
+    assert (offer.field, offer.value) == (missing, Decimal(TRIPLE[missing]))
     address = page_of("recruitment:size", study)
     send_step(client, address, hits_per_annotator=2, **given)
     html = lxml.html.fromstring(client.get(address).content)
@@ -330,7 +330,7 @@ def test_two_of_minutes_hourly_pay_and_reward_propose_the_third(client, study, m
     study.refresh_from_db()
     assert Decimal(str(getattr(study, missing))) == Decimal(TRIPLE[missing])
     shown = client.get(address)
-    assert shown.context["cost"].proposal is None
+    assert shown.context["offer"] is None
     assert not codes_on(shown) & {"under_promise", "over_promise"}
 
 
@@ -343,22 +343,22 @@ def test_a_proposed_reward_or_time_keeps_the_promise(client, study, hits_per_ann
     Study.objects.update(guidelines="word " * 900, hits_per_annotator=hits_per_annotator)
     for given in ({"minutes_per_hit": "3.7"}, {"reward": "7.77"}):
         promised = {**given, "promised_hourly_rate": "13.37"}
-        proposal = costs(client, study, **promised)["cost"].proposal
+        proposal = costs(client, study, **promised)["offer"]
         cost = costs(client, study, **promised, **dict([proposal]))["cost"]
         assert cost.other_than_promised is None
         assert cost.hourly_rate < Decimal("13.37") * Decimal("1.03")
 
 
 def test_nothing_is_proposed_without_two_values_and_the_tasks_per_person(client, study):
-    assert costs(client, study, **TRIPLE)["cost"].proposal is None
+    assert costs(client, study, **TRIPLE)["offer"] is None
     for name, value in TRIPLE.items():
-        assert costs(client, study, hits_per_annotator=2, **{name: value})["cost"].proposal is None
+        assert costs(client, study, hits_per_annotator=2, **{name: value})["offer"] is None
     given = {"minutes_per_hit": "6", "promised_hourly_rate": "12"}
-    shown = costs(client, study, **given)["cost"]
-    assert (shown.proposal, shown.missing[0]) == (None, "the tasks per annotator")
+    shown = costs(client, study, **given)
+    assert (shown["offer"], shown["cost"].missing[0]) == (None, "the tasks per annotator")
     long = {"promised_hourly_rate": "12", "reward": "0.01", "hits_per_annotator": 2}
     Study.objects.update(guidelines="word " * 9000)
-    assert costs(client, study, **long)["cost"].proposal is None
+    assert costs(client, study, **long)["offer"] is None
 
 
 def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
