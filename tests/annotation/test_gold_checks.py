@@ -163,9 +163,8 @@ def screen(response: Page) -> tuple[object, ...]:
     page = re.sub(r'(name="(?:csrfmiddlewaretoken|assignment)" value=)"[^"]*"', r'\1"key"', page)
     reader = Screen()
     reader.feed(page)
-    sent = {
-        name: value for name, value in response.items() if name not in {"Content-Length", "Expires"}
-    }
+    changing = {"Content-Length", "Expires", "X-Request-ID"}
+    sent = {name: value for name, value in response.items() if name not in changing}
     return (*reader.parts, response.status_code, *sorted(sent.items()))
 
 
