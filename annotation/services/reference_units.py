@@ -121,7 +121,7 @@ def open_roles(study: Study) -> dict[Unit.Role, str]:
     """Return the roles with their names to which units can be added: gold checks, and stages nobody began."""
     if study.opened_at is None:
         return ROLES
-    stages = HIT.objects.filter(study=study, assignments__isnull=False)
+    stages = HIT.objects.filter(study=study, kind__in=ROLES, assignments__isnull=False)
     begun = set(stages.values_list("kind", flat=True))
     return {role: name for role, name in ROLES.items() if role.value not in begun}
 
