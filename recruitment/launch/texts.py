@@ -14,7 +14,7 @@ from recruitment.launch.check import (
     error,
     warning,
 )
-from studies.models import Generation, Instance, Study, System, Unit
+from studies.models import Generation, Instance, Study, System, Unit, UnitText
 from studies.models.shown_fields import parsed_fields
 from studies.rendering.recognising import LEAST_SHARE, LOOKED_AT, markdown_share
 from studies.rendering.renderers import RENDERERS
@@ -23,8 +23,8 @@ from tiebreak.reading.words import counted
 
 
 def missing_texts(study: Study) -> Iterator[LaunchCheck]:
-    lacking = study.units.filter(texts__generation__isnull=True, hit_units__isnull=False)
-    if n := lacking.distinct().count():
+    lacking = UnitText.objects.filter(unit__study=study, unit__hit_units__isnull=False)
+    if n := lacking.filter(generation=None).values("unit").distinct().count():
         yield error(
             "missing_texts",
             f"{counted(n, 'item')} would be shown without a text. Import the generations, and plan"
