@@ -50,9 +50,11 @@ def address_of(guide: str) -> str:
     return f"{address}#{anchor}" if anchor else address
 
 
-@lru_cache
 def read_guide(name: str) -> Guide | None:
-    """Return a guide, or None if docs/ has none of this name."""
+    """Return a guide, or None if docs/ has none of this name.
+
+    Not kept: its links begin with the path under which the site answers, and reading takes 15 ms.
+    """
     if name not in guide_names():
         return None
     title, text = _source(name)
