@@ -62,9 +62,11 @@ class Rating(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means no label
-    nonresponse = OpenChoiceField(max_length=10, choices=[*NONRESPONSES.items()], blank=True)
+    nonresponse = OpenChoiceField(
+        max_length=10, choices=[*NONRESPONSES.items()], blank=True, default="", db_default=""
+    )
     # The rater's words on why they answered so.
-    reason = models.TextField(blank=True, max_length=MAX_REASON)
+    reason = models.TextField(blank=True, default="", db_default="", max_length=MAX_REASON)
     raw = models.TextField(blank=True)
     # A machine's probability of each label, by the label's canonical text.
     probabilities = models.JSONField(null=True)

@@ -105,6 +105,7 @@ class Judge(MachineRater):
     with_reasons = models.BooleanField(
         "show annotators' reasons",
         default=False,
+        db_default=False,
         help_text="After an example's answer the model also reads the reason that an annotator gave for"
         " the same answer before this judge was created, if there is one. The model server then receives annotators' own words.",
     )

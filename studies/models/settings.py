@@ -203,6 +203,7 @@ class FrozenSettings(models.Model):
         "answers without a label",
         choices=Nonresponses.choices,
         default=Nonresponses.NONE,
+        db_default="none",
         help_text="Such answers complete an item, are paid like any other answer, and are not used in any"
         " statistic. The results show how many there are, who gave them, and for which items.",
     )
@@ -210,6 +211,7 @@ class FrozenSettings(models.Model):
         "tasks in which no item got a label",
         choices=UnlabelledTasks.choices,
         default=UnlabelledTasks.COMPLETE,
+        db_default="complete",
         help_text="If a task is offered again, every annotator who completes it is paid.",
     )
     similarity = models.CharField(max_length=200, default="rouge1")
@@ -316,6 +318,8 @@ class FrozenSettings(models.Model):
         "further texts of each instance",
         max_length=MAX_PLAN,
         blank=True,
+        default="",
+        db_default="",
         validators=[validate_fields],
         help_text="Such as a passage or background: one column of your table, or key of the metadata,"
         " in each line, as in “passage | Retrieved passage | raters and judges | before”. All but the"
@@ -326,6 +330,7 @@ class FrozenSettings(models.Model):
         "ratings of a person who is erased",
         choices=Erasure.choices,
         default=Erasure.KEEP,
+        db_default="keep",
         help_text="Annotators may ask you to erase what is stored about them. Identity and everything they"
         " wrote are then deleted in any case. The page with the consent tells them what happens to their ratings.",
     )
@@ -405,6 +410,7 @@ class FreeSettings(models.Model):
     comments = models.BooleanField(
         "annotators can leave a comment",
         default=True,
+        db_default=True,
         help_text="At every item and at the end of the study. The Comments page shows them.",
     )
 

@@ -203,11 +203,13 @@ class Criterion(models.Model):
         "reason",
         choices=Reason.choices,
         default=Reason.NONE,
+        db_default="none",
         help_text="Whether annotators say in their own words why they chose their answer.",
     )
     reason_length = models.PositiveSmallIntegerField(
         "minimum length of a required reason, in characters",
         default=20,
+        db_default=20,
         validators=between(1, MAX_REASON),
     )
     position = models.PositiveSmallIntegerField(default=0, validators=between(0, MAX_POSITION))

@@ -84,7 +84,7 @@ class Unit(models.Model):
     known_labels = models.JSONField(default=dict, blank=True)
     explanation = models.TextField(blank=True)
     # Whether a researcher took the unit out for all: its ratings are kept and enter no statistic.
-    set_aside = models.BooleanField(default=False)
+    set_aside = models.BooleanField(default=False, db_default=False)
 
     # How the instance was drawn, and its separability. These fields are frozen at planning.
     phase = models.CharField(max_length=30, blank=True)

@@ -2,14 +2,24 @@
 
 import gzip
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isclose
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection
 
+from jobs.management.commands.migrate import IN_USE
+from tests.paths import ROOT
 from tests.upgrades.promises import promises
 from tests.upgrades.store import HERE, facts, run
 
@@ -59,10 +69,9 @@ def test_sqlite_database_of_a_release_is_upgraded(release, tmp_path):
     assert lost(contents_of(release / "sqlite.json.gz"), now) == []
 
 
-@of_each_release
-@pytest.mark.postgresql
-@pytest.mark.django_db
-def test_postgresql_database_of_a_release_is_upgraded(release, tmp_path):
+@pytest.fixture
+def stored(release, tmp_path, db):
+    """A PostgreSQL server's copy of a release's database: its URL, and a function that connects."""
     to = connection.get_connection_params() | {"dbname": "postgres"}
     name = f"upgrade_{connection.settings_dict['NAME']}"
     url = f"postgres://{to['user']}:{to.get('password', '')}@/{name}?host={to['host']}"
@@ -72,10 +81,103 @@ def test_postgresql_database_of_a_release_is_upgraded(release, tmp_path):
         try:
             with psycopg.connect(**to | {"dbname": name}) as database:
                 database.execute(read(release / "database.sql.gz"))
-            now = upgraded(url, tmp_path)
+            yield url, lambda: psycopg.connect(**to | {"dbname": name}, autocommit=True)
         finally:
             server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@of_each_release
+@pytest.mark.postgresql
+def test_postgresql_database_of_a_release_is_upgraded(release, stored, tmp_path):
+    now = upgraded(stored[0], tmp_path)
     assert lost(contents_of(release / "postgresql.json.gz"), now) == []
+
+
+COLUMNS = """
+    SELECT table_name, column_name,
+        is_nullable = 'YES' OR is_identity = 'YES' OR column_default IS NOT NULL
+    FROM information_schema.columns WHERE table_schema = 'public'
+"""
+
+
+def columns_of(database) -> dict[str, dict[str, bool]]:
+    """Return the columns of each table, and whether a row can be inserted that does not name it."""
+    found: dict[str, dict[str, bool]] = {}
+    for table, column, is_optional in database.execute(COLUMNS).fetchall():
+        found.setdefault(table, {})[column] = is_optional
+    return found
+
+
+@of_each_release
+@pytest.mark.postgresql
+def test_servers_of_a_release_can_go_on_with_the_upgraded_database(release, stored, tmp_path):
+    with stored[1]() as database:
+        before = columns_of(database)
+        run("manage.py", "migrate", "-v0", url=stored[0], folder=tmp_path)
+        after = columns_of(database)
+    assert len(before) > 40
+    gone = [(table, c) for table in before for c in before[table] if c not in after.get(table, ())]
+    needed = [
+        (table, column)
+        for table in before
+        for column, is_optional in after[table].items()
+        if column not in before[table] and not is_optional
+    ]
+    assert (gone, needed) == ([], [])
+
+
+@contextmanager
+def migrating(url: str, folder: Path) -> "Iterator[subprocess.Popen[str]]":
+    environment = os.environ | {"TIEBREAK_DATABASE_URL": url, "TIEBREAK_VAR_DIR": str(folder)}
+    command = [sys.executable, "manage.py", "migrate"]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, stdout=PIPE, stderr=PIPE
+    ) as process:
+        yield process
+        process.kill()
+
+
+def wait(database, *, until_one_waits: bool) -> None:
+    """Return once another connection waits for the ratings, or none does."""
+    waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'annotation_rating'::regclass"
+    for _ in range(600):
+        if bool(database.execute(waiting).fetchall()) == until_one_waits:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"after 30 seconds: {until_one_waits=}")
+
+
+@of_each_release
+@pytest.mark.postgresql
+@pytest.mark.thorough
+def test_upgrade_gives_way_and_can_be_killed_while_annotators_work(release, stored, tmp_path):
+    url, connect = stored
+    with connect() as annotator, connect() as other:
+        other.execute("SET lock_timeout = '20s'")
+        annotator.execute("BEGIN")
+        annotator.execute("SELECT id FROM annotation_rating LIMIT 1")
+        with migrating(url, tmp_path) as killed:
+            wait(other, until_one_waits=True)
+            killed.kill()
+        assert killed.returncode == -signal.SIGKILL
+        wait(other, until_one_waits=False)
+        with migrating(url, tmp_path) as migration:
+            wait(other, until_one_waits=True)
+            # It stands behind the migration, which would else wait for the annotator to the end.
+            assert other.execute("SELECT id FROM annotation_rating LIMIT 1").fetchone()
+            annotator.execute("COMMIT")
+            _, said = migration.communicate(timeout=120)
+            assert (migration.returncode, IN_USE in said) == (0, True)
+    assert lost(contents_of(release / "postgresql.json.gz"), upgraded(url, tmp_path)) == []
+
+
+@of_each_release
+@pytest.mark.postgresql
+@pytest.mark.thorough
+def test_two_hosts_may_migrate_at_the_same_time(release, stored, tmp_path):
+    with migrating(stored[0], tmp_path) as one, migrating(stored[0], tmp_path) as other:
+        ends = [process.communicate(timeout=120)[1] for process in (one, other)]
+        assert [one.returncode, other.returncode] == [0, 0], ends
 
 
 @of_each_release
