@@ -1,5 +1,6 @@
 """What a kind of job does. Each app defines its kinds in a module `job_kinds`."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -90,8 +91,21 @@ def register_kind(kind: type[JobKind]) -> type[JobKind]:
     return kind
 
 
+class _OfAnotherVersion(JobKind):
+    """Stands for a kind that only servers of another version know, while an update goes on."""
+
+    label = "do work of another version of Tiebreak"
+    max_attempts = sys.maxsize
+
+    def run(self, job: Job, payload: Json) -> Iterator[Progress]:
+        raise NotImplementedError
+
+
+OF_ANOTHER_VERSION = _OfAnotherVersion()
+
+
 def kind_of(job: Job) -> JobKind:
-    return kind_named(job.kind)
+    return _KINDS.get(job.kind, OF_ANOTHER_VERSION)
 
 
 def kind_named(name: str) -> JobKind:

@@ -16,7 +16,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from jobs.clock import database_now
 from jobs.deletion import until_deleted
-from jobs.kinds import JobKind, Progress, kind_of
+from jobs.kinds import OF_ANOTHER_VERSION, JobKind, Progress, kind_of
 from jobs.log_context import note_in_log
 from jobs.models import Job, JobChunk
 from jobs.services import LEASE, send
@@ -96,8 +96,10 @@ def note_turn(job_id: int) -> None:
 
 
 def _begin(job_id: int, now: datetime) -> Job | None:
-    """Mark a queued job as running and plan its chunks. Returns None if it may not run."""
+    """Mark a queued job as running and plan its chunks. Returns None if it may not run here."""
     jobs = Job.objects.filter(pk=job_id)
+    if any(kind_of(job) is OF_ANOTHER_VERSION for job in jobs):
+        return None  # later messages find a worker of that version
     jobs.filter(status=Status.QUEUED).update(
         status=Status.RUNNING, started_at=now, done_before=F("done"), problem=""
     )

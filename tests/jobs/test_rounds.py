@@ -10,11 +10,14 @@ from kombu.exceptions import OperationalError
 
 from config.celery import app
 from jobs.clock import database_now
+from jobs.kinds import OF_ANOTHER_VERSION
 from jobs.models import Job, Round
 from jobs.rounds import LATE, is_late, last_round, make_due_rounds, propose_rounds
+from jobs.rows import job_rows
 from jobs.services import LEASE, REQUEUE_AFTER, pause_job, requeue_stale_jobs, resume_job
 from jobs.stuck_jobs import stuck_jobs
-from jobs.tasks import make_due_rounds_task
+from jobs.tasks import make_due_rounds_task, work_task
+from jobs.worker import run_job
 from studies.data.dataset_jobs import start_dataset_job
 from tests.jobs.factories import make_job
 from tests.studies.factories import make_study
@@ -126,3 +129,21 @@ def test_what_was_never_begun_is_late():
     assert is_late(None, now)
     assert not is_late(now - LATE / 2, now)
     assert requeue_stale_jobs(now) == 0
+
+
+def test_a_job_of_another_version_waits_for_a_worker_of_that_version():
+    now = database_now()
+    job = make_job(
+        make_study(),
+        status="running",
+        kind="of_tomorrow",
+        lease_until=now - 2 * LEASE,
+        sent_at=None,
+    )
+    job.chunks.update(attempts=9)
+    assert not run_job(job_id=job.pk)
+    work_task(job.pk)
+    assert requeue_stale_jobs() == 1
+    job.refresh_from_db()
+    assert (job.status, job.problem, job.chunks.get().status) == ("running", "", "running")
+    assert [row.label for row in job_rows([job])] == [OF_ANOTHER_VERSION.label]
