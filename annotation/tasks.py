@@ -1,12 +1,15 @@
-"""The periodic round that deletes files that nobody needs."""
+"""The periodic round that deletes files that nobody needs, and notes beside them whose they are."""
 
 from celery import shared_task
+from django.db import connection
 
 from annotation.exports.export_jobs import remove_expired_exports
 from annotation.imports.kept_uploads import remove_expired_uploads
+from jobs.known_database import remember_database
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
 def remove_expired_files_task() -> None:
+    remember_database(connection)
     remove_expired_uploads()
     remove_expired_exports()

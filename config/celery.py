@@ -54,11 +54,11 @@ def _name_in_log(task_id: str, sender: Task, **_: object) -> None:
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 @beat_init.connect  # type: ignore[untyped-decorator]
-def _refuse_incomplete_database(**_: object) -> None:
-    from jobs.schema import refuse_incomplete_database  # noqa: PLC0415  models need loaded apps
+def _refuse_unfit_database(**_: object) -> None:
+    from jobs.schema import refuse_unfit_database  # noqa: PLC0415  models need loaded apps
 
     try:
-        refuse_incomplete_database()
+        refuse_unfit_database()
     except ImproperlyConfigured as error:  # signals swallow every Exception
         raise SystemExit(str(error)) from error
 

@@ -50,10 +50,10 @@ def _prepare() -> tuple[tuple[str, str], str]:
     call_command("migrate", verbosity=0, interactive=False)
     from django.contrib.auth.models import User  # noqa: PLC0415
 
-    from jobs.schema import refuse_incomplete_database  # noqa: PLC0415
+    from jobs.schema import refuse_unfit_database  # noqa: PLC0415
     from metrics.demo import half_way_demo_of, load_demo  # noqa: PLC0415
 
-    refuse_incomplete_database()
+    refuse_unfit_database()
     researcher, _ = User.objects.get_or_create(
         username=RESEARCHER,
         defaults={

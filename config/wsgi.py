@@ -8,6 +8,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
 
-from jobs.schema import refuse_incomplete_database  # noqa: E402  models need loaded apps
+from jobs.schema import refuse_unfit_database  # noqa: E402  models need loaded apps
 
-refuse_incomplete_database()
+refuse_unfit_database()

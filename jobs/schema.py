@@ -10,6 +10,8 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 
+from jobs.known_database import remember_database
+
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 2
@@ -62,8 +64,8 @@ def _missing_of(model: type[Model], tables: set[str], found: set[tuple[str, str]
     return [f"column {table}.{name}" for name in columns if (table, name) not in found]
 
 
-def refuse_incomplete_database() -> None:
-    """Stop the start of a web server or worker whose database lacks parts.
+def refuse_unfit_database() -> None:
+    """Stop the start of a web server or worker whose database lacks parts, or all of its studies.
 
     Where the database does not answer, the start goes on: it may be back soon, and `/health/` then
     names what is missing.
@@ -71,6 +73,8 @@ def refuse_incomplete_database() -> None:
     try:
         with direct_connection() as database:
             missing = missing_parts(database)
+            if not missing:
+                remember_database(database)
     except Error:
         log.warning("the database does not answer yet, so its tables were not checked")
         return

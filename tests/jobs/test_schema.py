@@ -3,17 +3,24 @@
 import os
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import F
 
+from annotation.tasks import remove_expired_files_task
 from config import demo
 from config.serve import commands
-from jobs.schema import missing_parts, refuse_incomplete_database
+from jobs.known_database import remember_database
+from jobs.schema import missing_parts, refuse_unfit_database
+from studies.models import Study
 from tests.jobs.real_workers import url_of_test_database
 from tests.paths import ROOT
+from tests.studies.factories import make_study
 
 # Of a model, of a relation of many to many, and a column.
 CHANGES = {
@@ -44,9 +51,12 @@ def incomplete(transactional_db):
 
 
 @pytest.mark.django_db
-def test_migrated_database_lacks_nothing():
+def test_migrated_database_lacks_nothing(monkeypatch):
+    remembered: list[str] = []
+    monkeypatch.setattr("jobs.schema.remember_database", lambda one: remembered.append(one.alias))
     assert missing_parts(connection) == []
-    refuse_incomplete_database()
+    refuse_unfit_database()
+    assert remembered == ["default"]
 
 
 def test_health_names_each_missing_part(incomplete, client, monkeypatch):
@@ -90,7 +100,36 @@ def test_database_that_does_not_answer_stops_no_start(monkeypatch):
         raise DatabaseError
 
     monkeypatch.setattr("jobs.schema.missing_parts", away)
-    refuse_incomplete_database()
+    refuse_unfit_database()
     monkeypatch.setattr("jobs.schema.missing_parts", lambda _: ["table x"])
     with pytest.raises(ImproperlyConfigured):
-        refuse_incomplete_database()
+        refuse_unfit_database()
+
+
+def with_another_sign() -> None:
+    MigrationRecorder.Migration.objects.update(applied=F("applied") + timedelta(days=1))
+
+
+@pytest.mark.django_db
+@pytest.mark.postgresql  # where a test may make the table of migrations
+def test_an_empty_database_in_place_of_one_with_studies_stops_the_start(settings, tmp_path):
+    MigrationRecorder(connection).ensure_schema()
+    MigrationRecorder(connection).record_applied("jobs", "0001_of_a_test")
+    settings.PRODUCTION, settings.TIEBREAK_UPLOAD_FOLDER = True, str(tmp_path / "uploads")
+    remember_database(connection)  # a new server
+    with_another_sign()
+    remember_database(connection)  # which began anew before it had a study
+    make_study(instances=1)
+    remove_expired_files_task()
+    Study.objects.all().delete()
+    remember_database(connection)  # all were deleted
+    with_another_sign()
+    with pytest.raises(ImproperlyConfigured):
+        remember_database(connection)
+    make_study(instances=1)
+    remember_database(connection)  # another one with studies, such as a restored one
+    Study.objects.all().delete()
+    remember_database(connection)
+    with_another_sign()
+    settings.PRODUCTION = False
+    remember_database(connection)
