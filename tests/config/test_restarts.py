@@ -1,11 +1,14 @@
 """What gunicorn's settings are, and real restarts of PostgreSQL under it."""
 
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import httpx
@@ -41,13 +44,18 @@ def server() -> Iterator[PostgreSQL]:
         yield running
 
 
+@pytest.fixture
+def environment(server) -> dict[str, str]:
+    values = {"TIEBREAK_DATABASE_URL": server.url("postgres")}
+    migrate = [sys.executable, "manage.py", "migrate", "-v0"]
+    subprocess.run(migrate, cwd=ROOT, env=os.environ | values, check=True)
+    return values
+
+
 @pytest.mark.postgresql
 @pytest.mark.django_db
 @pytest.mark.enable_socket
-def test_restart_of_postgresql_costs_no_answers(server):
-    environment = {"TIEBREAK_DATABASE_URL": server.url("postgres")}
-    migrate = [sys.executable, "manage.py", "migrate", "-v0"]
-    subprocess.run(migrate, cwd=ROOT, env=os.environ | environment, check=True)
+def test_restart_of_postgresql_costs_no_answers(server, environment):
     with gunicorn("config.wsgi", environment, ready=PAGE) as web, ThreadPoolExecutor(16) as many:
 
         def statuses(n: int) -> Counter[int]:
@@ -57,3 +65,25 @@ def test_restart_of_postgresql_costs_no_answers(server):
         assert statuses(64) == {404: 64}  # and the pools are full
         server.restart()
         assert statuses(64) == {404: 64}
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db
+@pytest.mark.enable_socket
+def test_a_reload_loses_no_request_and_a_stop_none_that_has_begun(environment):
+    with gunicorn("config.wsgi", environment, ready=PAGE) as web, ThreadPoolExecutor(4) as many:
+        url = f"http://127.0.0.1:{web.port}{PAGE}"
+        before, answers = set(web.workers), list[Future[httpx.Response]]()
+        for _ in range(2):
+            web.process.send_signal(signal.SIGHUP)
+            answers += [many.submit(httpx.get, url, timeout=30) for _ in range(100)]
+            wait(answers)
+        assert Counter(answer.result().status_code for answer in answers) == {404: 200}
+        assert before.isdisjoint(web.workers)
+        with socket.create_connection(("127.0.0.1", web.port), timeout=30) as begun:
+            begun.sendall(f"GET {PAGE} HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode())
+            time.sleep(0.5)
+            web.process.terminate()
+            time.sleep(0.5)
+            begun.sendall(b"\r\n")
+            assert begun.recv(1000).startswith(b"HTTP/1.1 404")

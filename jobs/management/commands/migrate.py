@@ -10,10 +10,11 @@ from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable
 
-# All who want a table wait behind a change that waits for it: no longer than this.
-LOCK_SECONDS = 2
+# All who want a table wait behind a change that waits for it: no longer than this. It is less than
+# PostgreSQL takes to notice a deadlock (1 s), so that the change ends it and not an annotator's answer.
+LOCK_MILLISECONDS = 400
 PAUSE_SECONDS = 1
-ATTEMPTS = 200
+ATTEMPTS = 400
 ANY_NUMBER = 7_214_063
 IN_USE = "A table is in use. Nothing of this migration is done yet; trying again."
 
@@ -44,7 +45,7 @@ def _alone(database: BaseDatabaseWrapper) -> Iterator[None]:
     """Wait until nobody else migrates this database, and give up locks of tables after a while."""
     with database.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [ANY_NUMBER])
-        cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+        cursor.execute(f"SET lock_timeout = {LOCK_MILLISECONDS}")
     try:
         yield
     finally:
