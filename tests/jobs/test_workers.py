@@ -299,6 +299,17 @@ def test_jobs_that_take_turns_do_not_delay_the_periodic_tasks():
         assert route["queue"].name == "interactive"
 
 
+@pytest.mark.django_db
+def test_a_message_that_the_broker_delivers_again_meanwhile_does_no_step_twice(steps, sent):
+    """As after a visibility time-out that is shorter than a task, which other tools ran twice."""
+    job = make_steps()
+    steps.before = lambda number: work_task(job.pk)
+    work_task(job.pk)
+    work_task(job.pk)
+    job.refresh_from_db()
+    assert (job.status, sorted(steps.taken)) == ("done", [0, 1, 2])
+
+
 @pytest.fixture
 def study(transactional_db, monkeypatch) -> Study:
     """300 instances to score."""

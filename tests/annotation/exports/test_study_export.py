@@ -15,8 +15,10 @@ from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from annotation.services.planning import draw_and_plan, plan_hits
+from recruitment.services.participants import exclude_participant
 from studies.instance_selection.scoring import score_separability
 from studies.models import InstanceSelection, SeparabilityScore, Study
+from tests.annotation.annotators import annotator
 from tests.annotation.datasets import loaded_dataset
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
@@ -362,3 +364,22 @@ def test_ratings_that_are_deleted_meanwhile_are_left_out(tmp_path, monkeypatch):
     nothing = (set(), Rating.objects.none())
     monkeypatch.setattr(exported_ratings, "_batches", lambda _: iter([nothing]))
     assert list(exported_ratings.rating_rows(study)) == []
+
+
+def test_a_later_export_has_every_row_of_an_earlier_one(tmp_path, monkeypatch):
+    """Exports of other tools shrank: with pages, with people who left, with answers set aside."""
+    monkeypatch.setattr(exported_ratings, "BATCH", 2)
+    study = make_open_study(instances=2)
+    ann = annotator(study)
+    sizes = [0]
+    for number in range(3):
+        ann.choose()
+        export_study(study=study, out=tmp_path / str(number))
+        before = lines(tmp_path / str(number - 1) / "ratings.jsonl") if number else []
+        now = lines(tmp_path / str(number) / "ratings.jsonl")
+        assert [row for row in before if row not in now] == []
+        sizes.append(len(now))
+    assert sizes == [0, 1, 2, 3]
+    exclude_participant(participation=ann.participation, reason="too fast")
+    export_study(study=study, out=tmp_path / "excluded")
+    assert len(lines(tmp_path / "excluded" / "ratings.jsonl")) == Rating.objects.count() == 3

@@ -327,6 +327,17 @@ def test_a_paused_study_lets_the_hit_be_finished_and_then_says_so():
     assert ann.participation.status == "active"
 
 
+def test_a_queue_whose_places_are_all_held_says_so_and_goes_on_when_one_is_free():
+    study = make_open_study(instances=1, ratings_per_hit=1)
+    holder, other = annotator(study), annotator(study)
+    assert task_of(holder.here()) == (1, 1)
+    assert codes_on(other.here()) == {"no_work_left"}
+    assert b"all tasks are taken or complete" in other.here().content
+    assert (study.status, other.participation.status) == ("open", "active")
+    Place.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert task_of(other.here()) == (1, 1)
+
+
 def test_a_closed_study_keeps_the_answer_and_gives_the_code_for_what_was_done():
     ann = annotator(make_open_study(instances=2))
     for _ in range(5):

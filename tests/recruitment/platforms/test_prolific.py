@@ -1,6 +1,7 @@
 """A study on Prolific from publishing to paying, against a platform that speaks real HTTP."""
 
 import base64
+import time
 from datetime import timedelta
 from decimal import Decimal
 
@@ -240,6 +241,16 @@ def test_while_the_platform_does_not_answer_the_page_waits(fake):
     assert form_of(browser.here()).choices
 
 
+def test_the_last_page_has_its_code_while_the_platform_is_away(fake):
+    channel = on_prolific(fake)
+    browser, _, _ = participant(fake, channel)
+    fake.hang_next(20, times=5)
+    begun = time.monotonic()
+    assert channel.settings["codes"]["completed"] in work(browser).content.decode()
+    assert time.monotonic() - begun < 15
+    assert len(fake._faults) == 5  # it was not asked
+
+
 def test_each_ending_has_its_own_code(fake):
     channel = on_prolific(fake)
     codes = channel.settings["codes"]
@@ -421,7 +432,7 @@ def test_the_study_is_not_entered_by_the_open_link(fake):
     assert Study.objects.count() == 1
 
 
-def test_a_shared_code_without_work_is_not_paid(fake):
+def test_who_is_complete_on_the_platform_and_not_here_is_named_and_not_paid(fake):
     channel = on_prolific(fake)
     worker, submission, _ = participant(fake, channel)
     work(worker)
