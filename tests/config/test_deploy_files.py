@@ -65,13 +65,14 @@ def test_services_and_volumes_that_are_named_exist():
     assert set(re.findall(r"(?:@|//)(\w+):\d", addresses)) == {"database", "broker"}
 
 
-def test_the_image_compiles_every_package_and_takes_no_key_along():
+def test_the_image_compiles_every_package_and_no_key_goes_into_it_or_into_git():
     compiled = re.search(r"compileall -q gunicorn.conf.py (.+)", _containerfile())[1].split()
     pyproject = (ROOT / "pyproject.toml").read_text()
     packages = re.search(r"root_packages = \[(.+)\]", pyproject)[1]
     assert sorted(compiled) == sorted(re.findall(r'"(\w+)"', packages))
     ignored = (ROOT / ".dockerignore").read_text().split()
     assert {".git", "var", "deploy/.env"} <= set(ignored)
+    assert {"/var/", "/deploy/.env"} <= set((ROOT / ".gitignore").read_text().split())
     assert not re.search(r"^(ARG|ENV) .*(KEY|PASSWORD)", _containerfile(), re.M)
 
 
@@ -102,7 +103,8 @@ def test_systemd_takes_the_units(unit, tmp_path):
     ],
 )
 def test_every_start_has_options_that_its_program_knows(start):
-    values = {"%i": "gpu", "%%": "%", "${PROCESSES}": "2"}
+    own = re.findall(r"^Environment=(\w+)=(.+)", "".join(unit.read_text() for unit in UNITS), re.M)
+    values = {"%i": "gpu", "%%": "%"} | {f"${{{name}}}": value for name, value in own}
     for name, value in values.items():
         start = start.replace(name, value)
     program, *arguments = start.split()
