@@ -10,6 +10,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from config.processes import HOST, ROOT, port_of, run, say
+from tiebreak.errors import DomainError
 
 SETTINGS = "TIEBREAK_SETTINGS_FILE"
 # What the first start writes, unless the environment says otherwise.
@@ -35,7 +36,7 @@ NO_BROKER = (
 WELCOME = """
 Tiebreak is running at http://{address} for your proxy, which adds TLS. One command on the same host:
 
-  caddy reverse-proxy --from {host} --to {address}
+  sudo caddy reverse-proxy --from {host} --to {address}
 
 Settings   {file}
 {account}
@@ -58,7 +59,7 @@ def main() -> int:
         if not file.exists():
             _write_settings(file, host)
         problem = _prepare()
-    except (ImproperlyConfigured, OSError) as error:
+    except (DomainError, ImproperlyConfigured, OSError) as error:
         problem = str(error)
     if problem:
         say(problem)
@@ -110,6 +111,7 @@ def _prepare() -> str:
     from django.core.management import call_command  # noqa: PLC0415
 
     setup()
+    from jobs.backup import prepare_folders  # noqa: PLC0415
     from jobs.health import OK, check_health  # noqa: PLC0415
 
     health = check_health()
@@ -117,6 +119,7 @@ def _prepare() -> str:
         return NO_DATABASE.format(user=getuser())
     if health.broker != OK:
         return NO_BROKER
+    prepare_folders()
     call_command("migrate", verbosity=0, interactive=False)
     call_command("collectstatic", verbosity=0, interactive=False)
     return ""

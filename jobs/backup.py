@@ -47,6 +47,7 @@ DATABASE_NOT_EMPTY = (
 FOLDER_NOT_EMPTY = (
     "The folder {} ({}) has files. Name an empty folder, or move the files elsewhere."
 )
+FOLDER_UNWRITABLE = "{} cannot be written to ({}). Create the folder and give it to this user, or name another one in {}."
 COUNTS_DIFFER = (
     "The restored database differs from the manifest: {}. Do not use it. Drop it, and restore again or"
     " use another backup."
@@ -219,6 +220,18 @@ def _check_target(manifest: Manifest) -> None:
     for name, folder in _folders():
         if any(file.is_file() for file in folder.rglob("*")):
             raise DomainError("folder_not_empty", FOLDER_NOT_EMPTY.format(folder, FOLDERS[name]))
+    prepare_folders()
+
+
+def prepare_folders() -> None:
+    """Create the folders of files; raise `DomainError` if one cannot be written to."""
+    for name, folder in _folders():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            sentence = FOLDER_UNWRITABLE.format(folder, error.strerror, FOLDERS[name])
+            raise DomainError("folder_unwritable", sentence) from error
 
 
 def known_migrations() -> set[str]:

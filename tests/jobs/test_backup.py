@@ -156,6 +156,15 @@ def test_what_differs_from_the_manifest_is_refused(old, new):
         restore(path=changed(old, new.parent / "other.zip", {}, rows=rows))
 
 
+def test_nothing_is_restored_where_files_cannot_be_written(old, new, settings):
+    (new.parent / "file").touch()
+    settings.TIEBREAK_EXPORT_FOLDER = str(new.parent / "file" / "exports")
+    with refused("folder_unwritable"):
+        restore(path=old / "backup.zip")
+    settings.TIEBREAK_EXPORT_FOLDER = str(new / "exports")
+    restore(path=old / "backup.zip")
+
+
 def test_nothing_is_restored_over_anything(old, new):
     with_files(new)
     with refused("folder_not_empty"):
