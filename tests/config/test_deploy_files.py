@@ -80,6 +80,23 @@ def _containerfile() -> str:
     return (DEPLOY / "Containerfile").read_text()
 
 
+def test_the_units_have_the_variables_that_the_guide_changes_and_write_to_its_folders():
+    guide = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+    changed = set(re.findall(r"`Environment=(\w+)=", guide))
+    assert changed
+    assert changed <= {name for name, _ in variables_of_units()}
+    folders = re.findall(r"^ *TIEBREAK_\w+_FOLDER=(\S+)", guide, re.M)
+    assert folders
+    for unit in UNITS:
+        writable = re.search(r"^ReadWritePaths=(.+)", unit.read_text(), re.M)[1].split()
+        for folder in folders:
+            assert any(Path(folder).is_relative_to(one.lstrip("-")) for one in writable), unit
+
+
+def variables_of_units() -> list[tuple[str, str]]:
+    return re.findall(r"^Environment=(\w+)=(.+)", "".join(u.read_text() for u in UNITS), re.M)
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_takes_the_units(unit, tmp_path):
     if shutil.which("systemd-analyze") is None:
@@ -103,8 +120,8 @@ def test_systemd_takes_the_units(unit, tmp_path):
     ],
 )
 def test_every_start_has_options_that_its_program_knows(start):
-    own = re.findall(r"^Environment=(\w+)=(.+)", "".join(unit.read_text() for unit in UNITS), re.M)
-    values = {"%i": "gpu", "%%": "%"} | {f"${{{name}}}": value for name, value in own}
+    values = {"%i": "gpu", "%%": "%"}
+    values |= {f"${{{name}}}": value for name, value in variables_of_units()}
     for name, value in values.items():
         start = start.replace(name, value)
     program, *arguments = start.split()
