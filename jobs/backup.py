@@ -224,10 +224,10 @@ def _check_target(manifest: Manifest) -> None:
 
 
 def prepare_folders() -> None:
-    """Create the folders of files; raise `DomainError` if one cannot be written to."""
+    """Create the folders of files for their owner alone; raise `DomainError` if one cannot be written to."""
     for name, folder in _folders():
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             sentence = FOLDER_UNWRITABLE.format(folder, error.strerror, FOLDERS[name])

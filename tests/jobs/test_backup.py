@@ -163,6 +163,7 @@ def test_nothing_is_restored_where_files_cannot_be_written(old, new, settings):
         restore(path=old / "backup.zip")
     settings.TIEBREAK_EXPORT_FOLDER = str(new / "exports")
     restore(path=old / "backup.zip")
+    assert {(new / name).stat().st_mode & 0o777 for name in ("uploads", "exports")} == {0o700}
 
 
 def test_nothing_is_restored_over_anything(old, new):
