@@ -87,3 +87,33 @@ def test_a_reload_loses_no_request_and_a_stop_none_that_has_begun(environment):
             time.sleep(0.5)
             begun.sendall(b"\r\n")
             assert begun.recv(1000).startswith(b"HTTP/1.1 404")
+
+
+SILENCE = """
+import os, socket
+import django
+django.setup()
+from django.db import connection
+with connection.cursor() as cursor:
+    for name in ("idle", "interval", "count"):
+        cursor.execute(f"SHOW tcp_keepalives_{name}")
+        print(int(cursor.fetchone()[0]))
+    own = socket.socket(fileno=os.dup(connection.connection.pgconn.socket))
+for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT):
+    print(own.getsockopt(socket.IPPROTO_TCP, option))
+"""
+
+
+@pytest.mark.postgresql
+@pytest.mark.enable_socket
+@pytest.mark.skipif(not hasattr(socket, "TCP_KEEPIDLE"), reason="Only Linux names these options.")
+def test_a_host_that_is_cut_off_is_noticed_by_both_sides_within_15_seconds(server):
+    environment = {
+        "TIEBREAK_DATABASE_URL": server.url("postgres"),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    command = [sys.executable, "-c", SILENCE]
+    told = subprocess.check_output(command, cwd=ROOT, env=os.environ | environment, text=True)
+    its_idle, its_interval, its_count, idle, interval, count = map(int, told.split())
+    assert 0 < its_idle + its_interval * its_count <= 15
+    assert 0 < idle + interval * count <= 15
