@@ -18,6 +18,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from annotation.models import Place, Rating
+from annotation.services.recount import known_differences
 from api.problems import problem
 from config.observing import measured
 from jobs.clock import database_now
@@ -87,6 +88,10 @@ def _studies(now: datetime) -> Iterator[Metric]:
         held=Count("pk", filter=~is_done & lease),
         expired=Count("pk", filter=~is_done & Q(lease_until__lte=now)),
         free=Count("pk", filter=~is_done & Q(lease_until__isnull=True)),
+    )
+    differing = {study: float(sum(n.values())) for study, n in known_differences().items()}
+    yield _gauge(
+        "recount_differences", "Counts that the nightly recount denies", "study", differing
     )
     yield _gauge("places", "Places of open studies, by the state of their lease", "state", states)
     reports = ReportSnapshot.objects.filter(study__status=Study.Status.OPEN, digest="")

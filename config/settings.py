@@ -531,6 +531,7 @@ TIEBREAK_ROUNDS = {
     "webhooks": ("api.tasks.webhooks_task", 30),
     "files": ("annotation.tasks.remove_expired_files_task", 3600),
     "licences": ("metrics.tasks.check_licences_task", 120),
+    "recount": ("annotation.tasks.recount_studies_task", 24 * 3600),
 }
 # Another worker may claim a part of a job after this long without a sign of life.
 TIEBREAK_JOB_LEASE_SECONDS = _integer("TIEBREAK_JOB_LEASE_SECONDS", 120, 1)

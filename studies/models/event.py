@@ -51,6 +51,7 @@ class StudyEvent(models.Model):
         USE_SCORES = "use-scores", "chose the study of scores"
         MAIN_MACHINE = "main-machine", "chose the main machine rater"
         FOLLOW_UP = "follow-up", "made a follow-up study of a licence"
+        RECOUNT = "recount", "recounted the ratings"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
