@@ -71,7 +71,7 @@ def exclude_work(
     for assignment in assignments:
         held = lock_places(assignment=assignment, now=now).held
         for place in _filled_by(assignment, held):
-            _release(place)
+            release(place)
         ratings = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=ratings, excluded=True, excluded_reason=status)
         assignment.earlier_status = assignment.status
@@ -126,7 +126,7 @@ def _leave(assignment: Assignment, now: datetime) -> None:
     if assignment.status != Assignment.Status.ACTIVE:  # the last answer came before the lock
         return
     if held is not None:
-        _release(held)
+        release(held)
         if assignment.hit.study.abandoned == Study.Abandoned.WHOLE_HIT:
             move_ratings(assignment.pk, place=None, partial=True)
     assignment.status = Assignment.Status.ABANDONED
@@ -170,7 +170,7 @@ def _locked(participation: Participation) -> Participation:
     return Participation.objects.select_for_update().get(pk=participation.pk)
 
 
-def _release(place: Place) -> None:
+def release(place: Place) -> None:
     """Free a locked place. If it was complete, its HIT needs one more answer."""
     if place.completed_at is not None:
         Place.objects.filter(hit=place.hit_id).update(remaining=F("remaining") + 1)

@@ -21,8 +21,8 @@ from django.dispatch import Signal
 
 from annotation.exports.export_jobs import remove_exports
 from annotation.imports.kept_uploads import remove_uploads
-from annotation.models import Participation, Rater, Rating
-from annotation.services.exclusion import exclude_work, stop_work
+from annotation.models import Participation, Place, Rater, Rating
+from annotation.services.exclusion import exclude_work, release, stop_work
 from annotation.services.tallies import set_flags
 from jobs.clock import database_now
 from jobs.models import UNFINISHED, Job
@@ -135,6 +135,10 @@ def _end_work(study: Study, rater: Rater, now: datetime) -> None:
             status = Participation.Status.ERASED
             exclude_work(participation=participation, status=status, now=now)
     if study.erasure == Study.Erasure.DELETE:
+        # Imported ratings have no participation whose exclusion would free their places.
+        held = Place.objects.filter(study=study, assignment__rater=rater)
+        for place in held.select_for_update(of=("self",)).order_by("hit", "number"):
+            release(place)
         ratings = Rating.objects.filter(rater=rater, unit__study=study)
         set_flags(ratings=ratings, excluded=True, excluded_reason=Participation.Status.ERASED)
         keys = list(ratings.values_list("pk", flat=True))

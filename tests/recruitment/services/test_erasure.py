@@ -29,6 +29,7 @@ from annotation.selectors import erased_people
 from annotation.services.comments import save_comment
 from annotation.services.participations import mark_guidelines_read
 from annotation.services.ratings import Answer
+from annotation.services.recount import recount
 from api.models import Webhook, WebhookDelivery
 from jobs.clock import database_now
 from jobs.models import Job
@@ -308,6 +309,7 @@ def test_an_imported_name_is_erased_although_it_is_short(owner, rule):
     rater.refresh_from_db()
     named = [study.events.get(verb=verb).details["annotator"] for verb in ("pay", "exclude")]
     assert named == [[rater.pseudonym], rater.pseudonym]
+    assert recount(study) == {}  # and no place is complete without answers
     left = int(rule == "keep")
     assert sum(Tally.objects.values_list("n", flat=True)) == Rating.objects.count() == left
 
