@@ -5,13 +5,15 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 CHOICE = re.compile(r'<input type="radio" name="([^"]+)" value="([^"]*)"')
 TIMEOUT = 30
+REDIRECTS = (301, 302, 303)
+AGREE = 'value="agree"'
 
 
 @dataclass
@@ -37,10 +39,10 @@ class Record:
 
 
 class Browser:
-    """A connection with cookies. After a failure, the next request opens a new connection."""
+    """A connection with cookies. After a failure, the next request goes to the next web server."""
 
-    def __init__(self, port: int, record: Record) -> None:
-        self.port, self.record = port, record
+    def __init__(self, servers: Sequence[str], record: Record, timeout: float = TIMEOUT) -> None:
+        self.servers, self.record, self.timeout = list(servers), record, timeout
         self.cookies: dict[str, str] = {}
         self.connection: http.client.HTTPConnection | None = None
 
@@ -50,7 +52,7 @@ class Browser:
         """Return the status and body of the response; the status is 0 if there is no response."""
         self.record.requests += 1
         if self.connection is None:
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+            self.connection = http.client.HTTPConnection(self.servers[0], timeout=self.timeout)
         sent = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items()), **headers}
         body = urlencode(data) if isinstance(data, dict) else data
         if isinstance(data, dict):
@@ -60,13 +62,21 @@ class Browser:
             response = self.connection.getresponse()
             text = response.read().decode()
         except (OSError, http.client.HTTPException):
-            self.connection.close()
-            self.connection = None
+            self.move()
             return 0, ""
         for cookie in response.headers.get_all("Set-Cookie") or ():
             name, _, value = cookie.split(";")[0].partition("=")
             self.cookies[name] = value
+        if method == "GET" and response.status in REDIRECTS:
+            return self.ask("GET", response.headers["Location"], **headers)
         return response.status, text
+
+    def move(self) -> None:
+        """Close the connection, and turn to the next server."""
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+        self.servers.append(self.servers.pop(0))
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,7 @@ class Habits:
     abandons: float = 0.0  # share of pages on which an annotator leaves for good
     look_for_s: float = 0.0  # seconds to look for more work after it has run out
     retries: bool = False  # whether failed requests are retried, as the page does
+    timeout: float = TIMEOUT  # seconds to wait for a response
 
 
 class Annotator(threading.Thread):
@@ -84,16 +95,18 @@ class Annotator(threading.Thread):
 
     def __init__(
         self,
-        port: int,
+        servers: Sequence[str],
         study: str,
         *,
         habits: Habits,
         record: Record,
         seed: int,
         stop: threading.Event,
+        entrance: str = "",
     ) -> None:
         super().__init__(daemon=True)
-        self.port, self.study, self.habits, self.record = port, study, habits, record
+        self.servers, self.study, self.habits, self.record = servers, study, habits, record
+        self.entrance = entrance or f"/s/{study}/"
         self.rng, self.stop = random.Random(seed), stop
 
     def run(self) -> None:
@@ -119,12 +132,13 @@ class Annotator(threading.Thread):
                 self.stop.wait(self.habits.pause)
 
     def _enter(self) -> None:
-        self.browser = Browser(self.port, self.record)
-        welcome = f"/s/{self.study}/"
-        fields = dict(HIDDEN.findall(self._sure(lambda: self.browser.ask("GET", welcome))))
+        self.browser = Browser(self.servers, self.record, self.habits.timeout)
+        page = self._sure(lambda: self.browser.ask("GET", self.entrance))
+        fields = dict(HIDDEN.findall(page))
         agreed = {**fields, "choice": "agree"}
+        welcome = f"/s/{self.study}/"
         self._sure(lambda: self.browser.ask("POST", welcome, agreed), {303, 302})
-        token = {"csrfmiddlewaretoken": fields["csrfmiddlewaretoken"]}
+        token = {"csrfmiddlewaretoken": fields.get("csrfmiddlewaretoken", "")}
         guidelines = f"/rate/{self.study}/guidelines/"
         self._sure(lambda: self.browser.ask("POST", guidelines, token), {303})
 
@@ -134,6 +148,8 @@ class Annotator(threading.Thread):
         if 'name="assignment"' in page:
             self.record.nexts.append(time.perf_counter() - start)
             return page
+        if AGREE in page:  # the server does not know this participation any more
+            self._enter()
         self.record.endings.append(page)
         self._token = dict(HIDDEN.findall(page)).get("csrfmiddlewaretoken", "")
         return None
@@ -144,26 +160,33 @@ class Annotator(threading.Thread):
             self._sure(lambda: self.browser.ask("POST", path, data), {303})
 
     def _answer(self, page: str) -> None:
-        fields = dict(HIDDEN.findall(page))
+        self._send(self._chosen(page))
+
+    def _chosen(self, page: str) -> dict[str, str]:
+        """Return the fields of the form with an answer to each question, drawn at random."""
         choices: dict[str, list[str]] = {}
         for name, value in CHOICE.findall(page):
             choices.setdefault(name, []).append(value)
         chosen = {name: self.rng.choice(values) for name, values in choices.items()}
+        return dict(HIDDEN.findall(page)) | chosen
+
+    def _send(self, fields: dict[str, str]) -> None:
         start = time.perf_counter()
         path, headers = f"/rate/{self.study}/answer/", {"HX-Request": "true"}
-        self._sure(lambda: self.browser.ask("POST", path, {**fields, **chosen}, **headers))
-        self.record.saves.append(time.perf_counter() - start)
-        self.record.acknowledged.append((fields["assignment"], fields["position"]))
+        if self._sure(lambda: self.browser.ask("POST", path, fields, **headers)):
+            self.record.saves.append(time.perf_counter() - start)
+            self.record.acknowledged.append((fields["assignment"], fields["position"]))
 
     def _sure(self, ask: Callable[[], tuple[int, str]], wanted: set[int] | None = None) -> str:
-        """Return the body of an expected response; record other responses, and retry if set."""
+        """Return the body of an expected response, or ""; record others, and retry as the page does."""
         while True:
             status, body = ask()
             if status in (wanted or {200}):
                 return body
             self.record.errors.append(f"{status} {body[:200]}")
-            if not self.habits.retries or self.stop.is_set():
-                return body
+            is_final = 0 < status < 500 and status != 429
+            if is_final or not self.habits.retries or self.stop.is_set():
+                return ""
             self.stop.wait(0.2 + self.rng.random() / 2)
 
 
@@ -173,7 +196,7 @@ def crowd(
     """Run annotators until no work or time is left, and return their record and the seconds."""
     record, stop = Record(), threading.Event()
     threads = [
-        Annotator(port, study, habits=habits, record=record, seed=seed, stop=stop)
+        Annotator([f"127.0.0.1:{port}"], study, habits=habits, record=record, seed=seed, stop=stop)
         for seed in range(annotators)
     ]
     start = time.monotonic()

@@ -76,7 +76,8 @@ class Labeler(threading.Thread):
         self, port: int, project: int, token: str, *, record: Record, stop: threading.Event
     ) -> None:
         super().__init__(daemon=True)
-        self.browser, self.project, self.record = Browser(port, record), project, record
+        self.browser = Browser([f"127.0.0.1:{port}"], record)
+        self.project, self.record = project, record
         self.stop, self.rng = stop, random.Random(token)
         self.headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
 

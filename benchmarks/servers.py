@@ -26,27 +26,33 @@ class PostgreSQL:
     folder: Path
     port: int
     programs: Path
+    host: str = "127.0.0.1"
+    # What comes before each command, such as entering a network namespace.
+    prefix: tuple[str, ...] = ()
 
     def url(self, database: str) -> str:
-        return f"postgres://postgres@127.0.0.1:{self.port}/{database}"
+        return f"postgres://postgres@{self.host}:{self.port}/{database}"
 
     def run(self, sql: str) -> None:
-        self._call("psql", "-qh", "127.0.0.1", "-p", str(self.port), "-c", sql)
+        self._call("psql", "-qh", self.host, "-p", str(self.port), "-c", sql)
 
     def make(self) -> None:
-        if os.getuid() == 0:
-            shutil.chown(self.folder, "postgres", "postgres")
+        self._own_folder()
         self._call("initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust")
 
-    def start(self) -> None:
-        options = f"-p {self.port} -k {self.folder} -c max_connections=200"
+    def _own_folder(self) -> None:
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+
+    def start(self, settings: str = "-c max_connections=200") -> None:
+        options = f"-p {self.port} -k {self.folder} {settings}"
         log = str(self.folder / "log")
         self._call(
             "pg_ctl", "-D", str(self.folder / "data"), "-w", "-l", log, "-o", options, "start"
         )
 
-    def stop(self) -> None:
-        self._call("pg_ctl", "-D", str(self.folder / "data"), "-m", "fast", "-w", "stop")
+    def stop(self, mode: str = "fast") -> None:
+        self._call("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
 
     def restart(self) -> None:
         """Restart the server as an operator would, which cancels running statements."""
@@ -56,17 +62,22 @@ class PostgreSQL:
     def _call(self, program: str, *arguments: str) -> None:
         """Run a program, but not as root, because PostgreSQL refuses to run as root."""
         who = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-        command = [*who, str(self.programs / program), *arguments]
+        command = [*self.prefix, *who, str(self.programs / program), *arguments]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
+
+
+def postgresql_programs() -> Path:
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        raise SystemExit("This benchmark needs PostgreSQL. On Debian: apt install postgresql")
+    return programs[-1]
 
 
 @contextmanager
 def postgresql() -> Iterator[PostgreSQL]:
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not programs:
-        raise SystemExit("This benchmark needs PostgreSQL. On Debian: apt install postgresql")
+    programs = postgresql_programs()
     with tempfile.TemporaryDirectory(prefix="tiebreak-", ignore_cleanup_errors=True) as folder:
-        server = PostgreSQL(Path(folder), free_port(), programs[-1])
+        server = PostgreSQL(Path(folder), free_port(), programs)
         server.make()
         server.start()
         try:

@@ -44,15 +44,21 @@ def serving(
         "TIEBREAK_DATABASE_URL": database.url(name),
         "DJANGO_SETTINGS_MODULE": "config.settings",
     }
-    inside = partial(_inside, {**os.environ, **environment}, folder)
+    inside = partial(run_inside, {**os.environ, **environment}, folder)
     inside("migrate")
     with gunicorn("config.wsgi", environment, folder=folder, ready="/s/nobody/") as web:
         yield web, inside
 
 
-def _inside(environment: dict[str, str], folder: Path, action: str, *arguments: object) -> str:
-    """Run an action of `benchmarks.serving_study` in a process with this database."""
-    command = [sys.executable, "-m", "benchmarks.serving_study", action, *map(str, arguments)]
+def run_inside(
+    environment: dict[str, str],
+    folder: Path,
+    action: str,
+    *arguments: object,
+    module: str = "serving_study",
+) -> str:
+    """Run an action of a module of `benchmarks` in a process with this database."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", action, *map(str, arguments)]
     done = subprocess.run(
         command, env=environment, cwd=folder, capture_output=True, text=True, check=False
     )
@@ -267,7 +273,7 @@ def claim_row(database: PostgreSQL) -> Row:
         database.run(f"CREATE DATABASE {name}")
         url = {"TIEBREAK_DATABASE_URL": database.url(name)}
         inside = partial(
-            _inside, {**os.environ, **url, "DJANGO_SETTINGS_MODULE": "config.settings"}, ROOT
+            run_inside, {**os.environ, **url, "DJANGO_SETTINGS_MODULE": "config.settings"}, ROOT
         )
         inside("migrate")
         medians.append(float(inside("claims", hits)))

@@ -1,0 +1,1 @@
+"""A server of two web hosts and three workers under faults."""
