@@ -26,6 +26,7 @@ from metrics.results.services import ensure_fresh, watermark
 from studies.models import Criterion, Study
 from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
+from tiebreak.reading.annotator_tests import matched, needed
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
 from tiebreak.reading.while_open import unreached
@@ -77,11 +78,12 @@ class Evidence:
     @property
     def _facts(self) -> dict[str, str]:
         assert self.test is not None
-        n, one = self.test.annotators, self.replacement
+        one = self.replacement
         return {
             "epsilon": in_digits(self.test.epsilon),
             "rate": in_digits(self.test.winning_rate),
-            "of": f"{round(self.test.winning_rate * n)} of {counted(n, 'annotator')}",
+            "of": matched(self.test),
+            "needed": str(needed(self.test)),
             "coin": in_digits(self.test.coin_winning_rate),
             "agreement": in_digits(one.agreement),
             "low": in_digits(one.agreement_low),
@@ -132,8 +134,8 @@ class Evidence:
         """What follows from the test, in a sentence."""
         if self.test is None:
             return DESCRIBED_ONLY
-        if reason := self.test.reason or self.replacement.reason:
-            return f"No test: {reason}"
+        if self.untested:
+            return f"No test: {self.untested}"
         if not self.is_reached:
             return ""
         if not self.refusal:
@@ -141,12 +143,17 @@ class Evidence:
         return f"Not passed, because {self.why_not} {NOT_WORSE}"
 
     @property
+    def untested(self) -> str:
+        """Why these items cannot be tested, or an empty text."""
+        return (self.test and self.test.reason) or self.replacement.reason or ""
+
+    @property
     def outcome_in_short(self) -> str:
         """The outcome for a table, which has the numbers next to it."""
         if self.test is None:
             return "described only"
-        if self.refusal == "not_testable":
-            return self.outcome
+        if self.untested:
+            return "no test"
         return {True: "passed", False: "not passed", None: "–"}[self.passes]
 
     @property
@@ -183,9 +190,18 @@ class MachineEvidence:
         return [row.items for row in self.rows[1:] if row.passes]
 
     @property
-    def untested(self) -> list[str]:
-        """The categories and pairs of systems in which there is no outcome."""
-        return [row.items for row in self.rows[1:] if row.test and row.passes is None]
+    def untested(self) -> dict[str, list[str]]:
+        """The categories and pairs of systems in which there is no test, by the reason."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows[1:]:
+            if row.test and row.untested:
+                found.setdefault(row.untested, []).append(row.items)
+        return found
+
+    @property
+    def may_be_licensed(self) -> bool:
+        """Whether all items, or those of a category, pass; a pair of systems gets no licence."""
+        return any(row.passes for row in self.rows if row.stratum.stratifier in {"all", "category"})
 
 
 @dataclass(frozen=True)

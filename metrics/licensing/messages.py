@@ -2,19 +2,19 @@
 
 SPEAKS_OF = (
     "A licence records the decision to let a machine rater stand in for an annotator. ω is the share of the"
-    " annotators that it may replace if its labels may fit the other annotators' labels less often than"
+    " annotators whom it is shown to match if its labels may fit the other annotators' labels less often than"
     " their own do, by up to ε; a coin's average is listed next to it. It applies to these"
     " annotators, not to others, and does not show that the machine rater is right."
 )
 PASSED = (
-    "Passed: with ε = {epsilon} the machine rater may replace {of}. Its ω is {rate}, and a coin's {coin} on"
-    " average. It agrees with one annotator in {agreement}, at least {low}, and the best guess in {guess}."
+    "Passed: with ε = {epsilon} the machine rater is shown to match {of}, and {needed} are needed. Its ω is {rate},"
+    " and a coin's {coin} on average. It agrees with one annotator in {agreement}, at least {low}, and the best guess in {guess}."
 )
 WHY_NOT = {
     "coins_pass": "more than 5% of 200 simulated coins pass the alternative annotator test with ε = {epsilon}"
     " and with every smaller ε, down to 0: these labels cannot distinguish an annotator from a coin.",
-    "not_passed": "the alternative annotator test is not passed: with ε = {epsilon} it allows replacing {of}"
-    " (ω = {rate}, a coin's is {coin} on average), and 0.5 is needed.",
+    "not_passed": "with ε = {epsilon} it is shown to match {of}, and {needed} are needed (ω = {rate}, a coin's is"
+    " {coin} on average).",
     "not_above_guessing": "agreement with one annotator, {agreement}, may be as low as {low}, and a guess"
     " (a coin, one label for all items, the longer or the shorter text) agrees in {guess}.",
 }

@@ -116,9 +116,8 @@ def grant_licence(
 
 
 def _check_passed(evidence: Evidence, about: dict[str, str]) -> None:
-    test = evidence.test
     if evidence.refusal == "not_testable":
-        reason = (test and test.reason) or evidence.replacement.reason or evidence.outcome
+        reason = evidence.untested or evidence.outcome
         raise DomainError("not_testable", NOT_TESTABLE.format(**about, reason=reason))
     if evidence.refusal:
         sentence = NOT_PASSED.format(**about, why_not=evidence.why_not, scope=evidence.scope)

@@ -27,6 +27,7 @@ from studies.models import Criterion, Study
 from studies.models.bounds import MAX_COUNT
 from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
+from tiebreak.reading.annotator_tests import ASKS
 from tiebreak.reading.messages import DESCRIBED_ONLY
 
 
@@ -124,9 +125,12 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         except DomainError as refusal:
             problem = refusal
     epsilon = EPSILON[chosen["annotators"]] if chosen else None
-    if evidence is not None:
+    machines = []
+    if evidence is not None and epsilon is not None:
         _offer(form, evidence, chosen)
+        machines = [evidence.of(machine, epsilon) for machine in evidence.machines]
     return {
+        "asks": ASKS,
         "described_only": DESCRIBED_ONLY,
         "unreached": UNREACHED,
         "study": study,
@@ -139,9 +143,8 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         "problem": problem,
         "evidence": evidence,
         "epsilon": epsilon,
-        "machines": [evidence.of(m, epsilon) for m in evidence.machines]
-        if evidence is not None and epsilon is not None
-        else [],
+        "machines": machines,
+        "may_be_licensed": any(machine.may_be_licensed for machine in machines),
         "licences": licences_of(study),
         "may_change": held_right(request.user, study) >= Right.CHANGE,
     }

@@ -15,7 +15,7 @@ from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
-from metrics.results.machine_notes import licence_of, notes_of_raters
+from metrics.results.machine_notes import notes_of_raters
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import PageRows, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
@@ -165,15 +165,12 @@ def _machines(shown: Shown) -> list[Figure]:
 
 
 def _stand_ins(shown: Shown) -> dict[str, Any]:
-    """Return what the alternative annotator test says of each machine rater, its licence and biases."""
+    """Return what the alternative annotator test says of each machine rater, and its biases."""
     about, kinds = shown.about, kinds_of(shown.about.all_units.machines, shown.about.simple_raters)
     tests = annotator_tests(about, states_findings=shown.states_findings)
     return {
         "tests": tests,
-        "stand_ins": [
-            (row, key_of(kinds[row.machine]), licence_of(row.machine, shown.licences))
-            for row in (tests.rows if tests else ())
-        ],
+        "stand_ins": [(row, key_of(kinds[row.machine])) for row in (tests.rows if tests else ())],
         "licences": shown.licences,
         "biases": [(row, key_of(kinds[row.name])) for row in machine_biases(about)],
     }

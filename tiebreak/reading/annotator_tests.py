@@ -1,6 +1,7 @@
 """The alternative annotator test of each machine rater, as its page shows it."""
 
 from dataclasses import dataclass
+from math import ceil
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.messages import READING_IF_DRAWN
@@ -8,15 +9,18 @@ from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import AnnotatorTestSection
 from tiebreak.report.model.report import CriterionSection
 
+ASKS = (
+    "The alternative annotator test leaves out each annotator in turn and asks whether the machine's labels are"
+    " shown to fit the others' labels at least as well as this annotator's do, give or take ε. It is passed if that"
+    " is shown for at least half of the annotators."
+)
 DECISION = (
-    "This test informs whether a machine rater may take over the work of one annotator. It leaves out"
-    " each annotator in turn and asks whether the machine's labels fit those of the other annotators"
-    " at least as well as the labels of the annotator who was left out, give or take ε. The winning"
-    " rate ω is the share of annotators that the machine may replace; the test is passed if ω is at"
-    " least 0.5. The advantage probability ρ is how often the machine's label fits at least as well"
-    " as the label of the annotator who was left out. A test that is not passed does not show that the"
-    " machine is worse than annotators are. Where annotators disagree much, even a coin may pass it; a"
-    " licence rules that out."
+    "The winning rate ω is the share of annotators whom the machine rater is shown to match, so 0.5 is needed. The"
+    " advantage probability ρ is how often its label fits at least as well as the label of the annotator who was"
+    " left out. It can be high while ω is low: each annotator is compared on the items that they rated alone, and"
+    " few items leave open whether the machine rater is as good. So a test that is not passed does not show that it"
+    " is worse than annotators are. Where annotators disagree much, even a coin may pass the test; a licence rules"
+    " that out."
 )
 NOT_STORED = (
     "The stored report was computed before this test was added. The next report will contain it."
@@ -41,6 +45,7 @@ class AnnotatorTests:
     """What the page says about the test, with a row per machine; `missing` says why it has none."""
 
     rows: tuple[TestRow, ...]
+    asks: str = ASKS
     decision: str = DECISION
     missing: str = ""
 
@@ -80,8 +85,16 @@ def _scope(test: AnnotatorTestSection) -> str:
 
 
 def _outcome(test: AnnotatorTestSection) -> str:
-    replaced = round(test.winning_rate * test.annotators)
-    of = f"{replaced} of these {counted(test.annotators, 'annotator')}"
-    if test.passes:
-        return f"Passed: the machine may replace {of}."
-    return f"Not passed: the test allows replacing {of}."
+    verdict = "Passed" if test.passes else "Not passed"
+    return f"{verdict}: shown to match {matched(test)}; {needed(test)} are needed."
+
+
+def matched(test: AnnotatorTestSection) -> str:
+    """Return how many of the annotators a machine rater is shown to match, less the allowance ε."""
+    n = round(test.winning_rate * test.annotators)
+    return f"{n} of {counted(test.annotators, 'annotator')}"
+
+
+def needed(test: AnnotatorTestSection) -> int:
+    """Return how many annotators a machine rater must match to pass the test."""
+    return ceil(test.annotators / 2)

@@ -1,6 +1,7 @@
 """Whether a machine rater can stand in for annotators, and how near it is to what any could reach."""
 
 from tiebreak.digits import in_digits
+from tiebreak.reading.annotator_tests import ASKS, matched, needed
 from tiebreak.reading.findings import scope_suffix
 from tiebreak.reading.messages import NOT_IN_REPORT
 from tiebreak.report.model.machines import NoiseCeiling
@@ -11,9 +12,10 @@ NOT_SHOWN = "No machine rater is shown to stand in"
 BELOW = "No machine rater agrees with annotators as often as they do with each other"
 UNKNOWN = "Whether a machine rater can stand in is not known"
 MORE_RATINGS, READ_AGREEMENT = ": collect more ratings", ": compare its agreement"
+MATCHES = "{name} is shown to match {matched}; standing in needs {needed}"
 RESTS_ON = (
-    "A machine rater can stand in if it passes the alternative annotator test below and agrees with one"
-    " annotator beyond chance. That is shown for these annotators alone."
+    f"{ASKS} A machine rater can stand in if it passes this test and also agrees with one annotator beyond chance."
+    " That is shown for these annotators alone."
 )
 REACHED = " The share of equal labels of {name} and one annotator is {reached}, the noise ceiling."
 
@@ -33,6 +35,9 @@ def stand_in_finding(section: CriterionSection) -> tuple[str, str]:
         heading = f"{who} can stand in for these annotators"
     elif ceilings and all(map(_is_below, ceilings.values())):
         heading = BELOW
+    elif first in tests and not (suffix or tests[first].passes or tests[first].reason):
+        test = tests[first]
+        heading = MATCHES.format(name=first, matched=matched(test), needed=needed(test))
     else:
         heading = f"{NOT_SHOWN}; {first} reaches {reached}" if reached and not suffix else NOT_SHOWN
     beside = REACHED.format(name=first, reached=reached) if reached else ""

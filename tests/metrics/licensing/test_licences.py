@@ -451,12 +451,28 @@ def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study)
     (one,) = page.context["machines"]
     assert one.overall.passes is False
     assert one.failing == [HARD, "old vs new"]
-    assert (one.passing, one.untested) == ([EASY], [])
+    assert (one.passing, one.untested) == ([EASY], {})
     words = prose_of(page)
     assert "these 3 annotators" in words
     assert "240 labels of 80 instances" in words
     described = [row for row in one.rows if row.test is None]
     assert {row.stratum.stratifier for row in described} == {"agreement"}
+
+
+def test_a_reason_for_no_test_is_given_once_and_nothing_can_be_granted(
+    tmp_path, requests, monkeypatch
+):
+    monkeypatch.setattr(studies, "INSTANCES", 20)
+    study = compute_evidence(judged_study(tmp_path))
+    page = member(study, "owner").get(page_of(study))
+    (one,) = page.context["machines"]
+    ((reason, items),) = one.untested.items()
+    assert items == [EASY, HARD, "old vs new"]
+    assert {row.outcome_in_short for row in one.rows if row.test} == {"no test"}
+    # Once for all items, and once for the kinds of item.
+    assert prose_of(page).count(reason) == 2
+    assert "data-nothing-to-grant" in page.content.decode()
+    assert 'name="valid_until"' not in page.content.decode()
 
 
 def test_the_kind_of_annotators_chooses_epsilon(study):

@@ -29,14 +29,14 @@ def row_of(rows, *, states_findings=True):
 def test_a_row_names_the_annotators_of_whom_it_speaks():
     row = row_of(judged([1, 1, 1], 1))
     assert (row.machine, row.rate, row.probability) == ("judge", "1.00", "1.00")
-    assert row.outcome == "Passed: the machine may replace 3 of these 3 annotators."
+    assert row.outcome == "Passed: shown to match 3 of 3 annotators; 2 are needed."
     assert row.scope.endswith("these 3 annotators only.")
 
 
 def test_not_passing_is_not_called_worse():
     tests = annotator_tests(section_of(judged([1, 1, 1], -1)), states_findings=True)
     assert tests.rows[0].outcome.startswith("Not passed")
-    assert "not passed does not show that the machine is worse" in tests.decision
+    assert "not passed does not show that it is worse" in tests.decision
 
 
 def test_annotators_who_were_not_compared_are_counted():

@@ -1,0 +1,48 @@
+"""No table of the results leaves the page of a usual screen, so its last column is read without scrolling."""
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page
+
+from metrics.demo import load_demo
+from metrics.results.question_pages import PAGES
+from metrics.results.sections import refresh_section
+from metrics.results.services import refresh_report
+from tests.browser.test_every_page import OPEN_ALL
+from tests.browser.test_researcher_pages import log_in
+from tiebreak.report.registry import SECTIONS, on_request
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.django_db(transaction=True),
+]
+WIDER = """() => [...document.querySelectorAll('main table')].filter(table => {
+  const box = table.parentElement;
+  return table.checkVisibility() && table.getBoundingClientRect().width > box.clientWidth + 1;
+}).map(table => table.closest('[aria-label]')?.ariaLabel ?? table.innerText.slice(0, 60))"""
+
+
+def test_no_table_of_results_is_wider_than_its_page(page: Page, live_server):
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    study = load_demo(owner=ruth, say=lambda _: None)
+    refresh_report(study=study)
+    sections = [name for name in on_request() if not SECTIONS[name].after_closing]
+    for name in sections:
+        refresh_section(study=study, name=name)
+    criterion = study.criteria.get().name
+    paths = [f"results/{one.slug}/" for one in PAGES]
+    paths += [f"sections/{criterion}/{name}/" for name in sections]
+    log_in(page, live_server.url)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    wider, tables = [], 0
+    for path in [*paths, "licences/"]:
+        answer = page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+        assert answer
+        assert answer.ok, path
+        page.evaluate(OPEN_ALL)
+        page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-settling')")
+        tables += page.locator("main table:visible").count()
+        wider += [f"{path}: {name}" for name in page.evaluate(WIDER)]
+    assert tables > 40
+    assert not wider, "\n".join(wider)
