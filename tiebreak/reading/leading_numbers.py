@@ -31,12 +31,16 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.stats import Estimate, smallest_difference, system_difference, undefined
 
+SOME_DIFFER = "not all: annotators are shown to differ"
+NONE_DIFFERS = "no difference between annotators is shown"
+
 
 @dataclass(frozen=True)
 class LeadingNumber:
     """A number with its title, what it means here, and the question of which it is a part.
 
-    One that `is_drawn` is in the question's picture.
+    One that `is_drawn` is in the question's picture. `answer` answers a title that asks, in words
+    that the interval allows; a part, and a study before its planned number, has none.
     """
 
     title: str
@@ -44,6 +48,12 @@ class LeadingNumber:
     sentence: str
     tab: str
     is_drawn: bool = False
+    answer: str = ""
+
+    @property
+    def told(self) -> str:
+        """The answer with what the number is."""
+        return "; ".join(filter(None, (self.answer, self.sentence)))
 
 
 def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list[LeadingNumber]:
@@ -58,7 +68,7 @@ def leading_numbers(section: CriterionSection, *, is_part: bool = False) -> list
             "raters",
             is_drawn=True,
         ),
-        _other_annotators(section),
+        _other_annotators(section, states=not is_part and unreached(section) is None),
         _machine(section),
         _smallest_difference(section),
     ]
@@ -97,7 +107,7 @@ def _winner(section: CriterionSection, *, is_part: bool) -> LeadingNumber:
     return LeadingNumber("Win rate", _number(rate, low=0), sentence, "systems", is_drawn=True)
 
 
-def _other_annotators(section: CriterionSection) -> LeadingNumber:
+def _other_annotators(section: CriterionSection, *, states: bool) -> LeadingNumber:
     title, found = "Would other annotators agree?", section.rater_variance
     if found is None:
         is_old = section.systems is not None and section.systems.win_rate
@@ -108,10 +118,12 @@ def _other_annotators(section: CriterionSection) -> LeadingNumber:
     deviation = replace(variance, value=ends[0], low=ends[1], high=ends[2])
     effective = in_digits(found.effective_raters)
     sentence = (
-        "standard deviation between annotators' own win rates of a system;"
+        "standard deviation between annotators' own win rates of a system, 0 if they do not differ;"
         f" effective number of annotators: {effective} of {found.raters}"
     )
-    return LeadingNumber(title, _number(deviation, low=0), sentence, "raters")
+    answer = (SOME_DIFFER if variance.low > 0 else NONE_DIFFERS) if variance.has_interval else ""
+    shown = _number(deviation, low=0)
+    return LeadingNumber(title, shown, sentence, "raters", answer=answer * states)
 
 
 def _machine(section: CriterionSection) -> LeadingNumber:

@@ -48,7 +48,7 @@ def _numbers(about: CriterionSection) -> Iterator[Block]:
     yield Paragraph(f"{what_was_read(about, inferred=INFERRED)}.")
     yield from (Paragraph(f"{finding}.") for finding in stated_findings(about))
     rows = tuple(
-        (one.title, one.number.text, one.number.interval, one.sentence or one.number.reason)
+        (one.title, one.number.text, one.number.interval, one.told or one.number.reason)
         for one in leading_numbers(about)
     )
     yield DataTable("Leading numbers", COLUMNS, rows, note=scope_of(about))

@@ -62,7 +62,7 @@ def what_was_read(about: CriterionSection, *, inferred: str = INFERRED) -> str:
 
 
 def _table(numbers: list[LeadingNumber]) -> Iterator[str]:
-    rows = [(one.title, one.number.text, one.number.interval, one.sentence) for one in numbers]
+    rows = [(one.title, one.number.text, one.number.interval, one.told) for one in numbers]
     titles = ("", "value", "95% interval", "")
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
     reasons = ("", *(one.number.reason for one in numbers))

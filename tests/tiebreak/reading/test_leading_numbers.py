@@ -11,7 +11,7 @@ from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.digits import in_digits
 from tiebreak.formats import RatingTable
 from tiebreak.reading.document.section_tables import tables_of
-from tiebreak.reading.leading_numbers import leading_numbers
+from tiebreak.reading.leading_numbers import NONE_DIFFERS, SOME_DIFFER, leading_numbers
 from tiebreak.reading.messages import ADVICE, NO_COMPARISONS, NO_MACHINES, NOT_IN_REPORT
 from tiebreak.report import build_report
 from tiebreak.report.model.report import CriterionSection
@@ -40,6 +40,16 @@ def test_there_is_a_number_for_each_question_and_consistency_is_none_of_them():
     assert [number.tab for number in numbers] == QUESTIONS
     assert all(re.match("−?[0-9]", number.number.text) for number in numbers)
     assert "Consistency" not in [number.title for number in numbers]
+
+
+@pytest.mark.parametrize(("low", "answer"), [(0.0, NONE_DIFFERS), (0.001, SOME_DIFFER)])
+def test_whether_others_would_agree_is_answered_as_the_interval_allows(low, answer):
+    about = of(PEOPLE)
+    variance = replace(about.rater_variance.variance, value=0.002, low=low, high=0.01)
+    known = replace(about, rater_variance=replace(about.rater_variance, variance=variance))
+    assert leading_numbers(known)[2].answer == answer
+    assert leading_numbers(known)[2].told.startswith(answer)
+    assert not leading_numbers(known, is_part=True)[2].answer
 
 
 def test_the_numbers_are_those_of_the_report():
