@@ -36,6 +36,7 @@ from metrics.results.questions import SYSTEMS
 from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.sections import figure_of_section, offered_on
 from metrics.results.selectors import (
+    is_simulated,
     stored_report,
     stored_rows,
 )
@@ -117,7 +118,8 @@ def figure(
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
         raise Http404("Figures are available as svg, pdf, png and csv.")
-    response = HttpResponse(figure_file(drawn, kind), content_type=CONTENT_TYPES[kind])
+    file = figure_file(drawn, kind, is_simulated=is_simulated(study))
+    response = HttpResponse(file, content_type=CONTENT_TYPES[kind])
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return response
 

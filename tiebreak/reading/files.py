@@ -51,7 +51,8 @@ def _figures(report: Report, _: ReportDocument, folder: Path) -> None:
         prefix = f"{_NO_FILE_NAME.sub('-', criterion)}-" if len(report.criteria) > 1 else ""
         for figure in figures_of(about):
             for kind in kinds:
-                _whole(folder / f"{prefix}{figure.name}.{kind}", figure_file(figure, kind))
+                file = figure_file(figure, kind, is_simulated=report.simulated)
+                _whole(folder / f"{prefix}{figure.name}.{kind}", file)
 
 
 def _whole(path: Path, content: bytes) -> None:

@@ -280,9 +280,9 @@ def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[s
     if any(pair.bad for pair in counts_of(section)):
         explanation += f" {WITHOUT_BAD}"
     if ahead:
-        return _winning(ahead, of_these=speaks_of_these(section)), explanation
+        return _winning(section, ahead, of_these=speaks_of_these(section)), explanation
     if here:
-        return _winning(here, of_these=True), f"{OTHERS_OPEN} {explanation}"
+        return _winning(section, here, of_these=True), f"{OTHERS_OPEN} {explanation}"
     # A core report has no intervals that hold simultaneously, so nothing follows from it.
     is_compared = section.systems is not None and section.systems.simultaneous is not None
     heading = _no_winner(section) if is_compared else WIN_RATES
@@ -338,8 +338,12 @@ def simultaneous_rates(section: CriterionSection) -> Estimates:
     return systems.simultaneous.win_rate if systems and systems.simultaneous else {}
 
 
-def _winning(rates: Estimates, *, of_these: bool) -> str:
+def _winning(section: CriterionSection, rates: Estimates, *, of_these: bool) -> str:
     verb = "wins more often than it loses" if len(rates) == 1 else "win more often than they lose"
+    systems = section.systems
+    sets = (systems and systems.rank_sets) or {}
+    if len(sets) > 2 and [name for name, ranks in sets.items() if ranks.worst == 1] == [*rates]:
+        verb = f"ranks first of {len(sets)} systems"
     whose = WITH_THESE if of_these else ""
     return f"{whose}{', '.join(sorted(rates))} {verb}{_instances_suffix(rates)}"
 

@@ -20,7 +20,7 @@ LINES = {
     **{"strength": "average system", "log odds": "even odds"},
     **{"share of ratings removed": "none", "discernment": "p = 0.05", "p-value": "0.05"},
 }
-THICK_KEY = " (thick line: interval for these annotators alone)"
+LINE_KEY, THICK_KEY = "; line: 95% interval", ", thick for these annotators alone"
 Reference = tuple[float, str]
 Ground = Callable[[Canvas], Iterable[str]]
 
@@ -113,8 +113,8 @@ def interval_chart(
     values = {name: in_digits(value) if value else "0" for value, name in lines}
     said = [f"{name}: {value}" for name, value in values.items() if name != value]
     words = "; ".join([*said, words])
-    if any(mark.estimate.narrower for mark in marks):
-        label += THICK_KEY
+    if any(mark.estimate.has_interval for mark in marks):
+        label += LINE_KEY + THICK_KEY * any(mark.estimate.narrower for mark in marks)
     return Chart(finding, words, (*strips, *x_axis(axis, label)), legend)
 
 

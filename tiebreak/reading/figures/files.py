@@ -9,6 +9,7 @@ from typing import Literal
 from tiebreak import optional
 from tiebreak.formats.rows import escape_formula
 from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.figures.of_part import of_simulated
 
 CONTENT_TYPES = {
     "svg": "image/svg+xml",
@@ -20,8 +21,12 @@ PIXELS_PER_INCH = 300
 PAGE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg", format: "svg")\n'
 
 
-def figure_file(figure: Figure, kind: str) -> bytes:
-    """Return a figure as a file of one of the `CONTENT_TYPES`."""
+def figure_file(figure: Figure, kind: str, *, is_simulated: bool = False) -> bytes:
+    """Return a figure as a file of one of the `CONTENT_TYPES`.
+
+    A file leaves the page that says that ratings were simulated, so it says so itself.
+    """
+    figure = of_simulated(figure) if is_simulated else figure
     if kind == "csv":
         return _csv(figure)
     if kind == "svg":

@@ -1,4 +1,4 @@
-"""Figures of a part of a study's ratings, which show numbers and state no finding."""
+"""Figures of a part of a study's ratings, which state no finding, and of simulated ratings."""
 
 from dataclasses import replace
 
@@ -22,11 +22,21 @@ def of_part(figure: Figure, part: str) -> Figure:
 
 def with_part_column(figure: Figure, part: str) -> Figure:
     """Return the figure with data of which each row names its part."""
-    return replace(
-        figure,
-        columns=(*figure.columns, "part"),
-        rows=tuple((*row, part) for row in figure.rows),
-    )
+    return _with_column(figure, "part", part)
+
+
+def of_simulated(figure: Figure) -> Figure:
+    """Return the figure with a title and data that say that programs gave ratings."""
+    if not figure.is_of_ratings:
+        return figure
+    title = f"{figure.finding} (simulated)"
+    chart = replace(figure.chart, finding=title)
+    return replace(_with_column(figure, "simulated", "yes"), finding=title, chart=chart)
+
+
+def _with_column(figure: Figure, name: str, value: str) -> Figure:
+    columns, rows = (*figure.columns, name), tuple((*row, value) for row in figure.rows)
+    return replace(figure, columns=columns, rows=rows)
 
 
 def _reasons(figure: Figure) -> str:

@@ -61,11 +61,19 @@ def test_a_file_explains_itself(figure):
     """It has its finding, the marks with their names, the axis title, values, and reasons."""
     words = texts(figure)
     assert words[0] == "A finding"
-    assert {"annotators", *JUDGES, "win rate (share)", "unknown", REASON} <= set(words)
+    assert {"annotators", *JUDGES, "win rate (share); line: 95%", "unknown", REASON} <= set(words)
     assert words.count("0.50 (0.40 to 0.60)") == 2 * MAX_MARKS
     root = ElementTree.fromstring(figure_file(figure, "svg"))
     shapes = {path.get("d") for path in root.iter("{http://www.w3.org/2000/svg}path")}
     assert set(SHAPES.values()) <= shapes
+
+
+@pytest.mark.parametrize("kind", ["svg", "csv"])
+def test_a_file_of_simulated_ratings_says_so_and_one_of_texts_does_not(figure, kind):
+    assert b"simulated" in figure_file(figure, kind, is_simulated=True)
+    assert b"simulated" not in figure_file(figure, kind)
+    of_texts = replace(figure, is_of_ratings=False)
+    assert b"simulated" not in figure_file(of_texts, kind, is_simulated=True)
 
 
 def test_no_letter_of_a_file_is_outside_it(figure):

@@ -146,7 +146,9 @@ def test_criteria_with_preferences_share_the_family():
         assert AT_ONCE.format(n=2) in win_rate_finding(section)[1]
 
 
-@pytest.mark.parametrize(("lead", "heading"), [(0.0, NO_WINNER), (0.4, "s0 wins more often than")])
+@pytest.mark.parametrize(
+    ("lead", "heading"), [(0.0, NO_WINNER), (0.4, "s0 ranks first of 4 systems")]
+)
 def test_the_heading_names_who_is_ahead_of_all_at_once(lead, heading):
     section = sections(rows([f"s{n}" for n in range(4)], lead=lead))["preference"]
     title, sentence = win_rate_finding(section)
