@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from django.db.models import F, QuerySet
 
-from annotation.filters import BETWEEN_SYSTEMS, CHANNEL, NO_FAILED_CHECK
+from annotation.filters import BETWEEN_SYSTEMS, CHANNEL, NO_FAILED_CHECK, separability_column
 from studies.models import Instance, Study, Unit
-from tiebreak.stats.raters.strata import AGREEMENT_STRATA
+from tiebreak.stats import range_edges
+from tiebreak.stats.raters.strata import AGREEMENT_STRATA, UNDEFINED, separability_strata
 
 # A field with more values than these is a name or a text, and no group of instances.
 MAX_VALUES_OF_METADATA, MAX_LENGTH = 20, 200
@@ -26,6 +28,7 @@ def filter_choices(study: Study) -> FilterChoices:
             main.values_list(F("text_a__system__name"), F("text_b__system__name")),
             joined=BETWEEN_SYSTEMS,
         ),
+        "separability": _ranges(main.filter(set_aside=False), separability_column(study)),
         "stratum": list(AGREEMENT_STRATA),
         "raters": _raters(study),
         "version": [str(n) for n in study.versions.values_list("number", flat=True).order_by()],
@@ -36,6 +39,13 @@ def _few(rows: QuerySet[Any, tuple[Any, ...]], joined: str = "") -> list[str]:
     """Return the distinct values, or none of them if there are too many to choose from."""
     distinct = [row for row in rows.distinct()[: MAX_CHOICES + 1] if None not in row]
     return [] if len(distinct) > MAX_CHOICES else sorted(joined.join(row) for row in distinct)
+
+
+def _ranges(units: QuerySet[Unit], column: str) -> list[str]:
+    """Return the ranges of separability in which the report has items."""
+    deltas = np.array(units.values_list(column, flat=True), dtype=float)
+    strata = separability_strata(deltas, range_edges(deltas))
+    return [one.name for one in strata if one.name != UNDEFINED and one.share]
 
 
 def _raters(study: Study) -> list[str]:

@@ -32,6 +32,7 @@ from tiebreak.scales import Scale
 
 BETWEEN_SYSTEMS = " vs "
 CHANNEL, NO_FAILED_CHECK = "channel", "checks:none-failed"
+HALF = 0.00005  # of the last decimal with which ranges of δ are named
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Filter:
     """Which part of a study's ratings to look at; an empty value leaves none out.
 
     `metadata` is a field of the instances' metadata and its value, with a colon between them.
-    `pair` and `stratum` are named as the report names pairs of systems and strata of agreement.
+    `pair`, `separability` and `stratum` are named as the report names pairs of systems, ranges of
+    separability and strata of agreement.
     `raters` is a channel (``channel:prolific``) or `NO_FAILED_CHECK`. `since` and `until` are days
     in UTC, and both are included. `version` is the number of a version of the study.
     """
@@ -47,6 +49,7 @@ class Filter:
     category: str = ""
     metadata: str = ""
     pair: str = ""
+    separability: str = ""
     stratum: str = ""
     raters: str = ""
     since: date | None = None
@@ -93,7 +96,7 @@ def ratings_in(study: Study, chosen: Filter) -> RatingQuerySet:
     the day of their upload says nothing, so their ratings of the same units stay.
     """
     ratings = Rating.objects.filter(unit__study=study)
-    if chosen.category or chosen.metadata or chosen.pair:
+    if chosen.category or chosen.metadata or chosen.pair or chosen.separability:
         ratings = ratings.filter(unit__in=units_in(study, chosen).values("pk"))
     if chosen.stratum:
         ratings = ratings.filter(_in_stratum(study, chosen.stratum))
@@ -106,7 +109,7 @@ def ratings_in(study: Study, chosen: Filter) -> RatingQuerySet:
 
 
 def units_in(study: Study, chosen: Filter) -> QuerySet[Unit]:
-    """Return the units of the chosen category, metadata and pair."""
+    """Return the units of the chosen category, metadata, pair and range of separability."""
     units = study.units.order_by()
     if chosen.category:
         units = units.filter(instance__category=chosen.category)
@@ -118,7 +121,24 @@ def units_in(study: Study, chosen: Filter) -> QuerySet[Unit]:
         of_pair = ("text_a__system__name", "text_b__system__name")
         names = Concat(of_pair[0], Value(BETWEEN_SYSTEMS), of_pair[1])
         units = units.alias(pair=names).filter(pair=chosen.pair)
+    if chosen.separability:
+        units = units.filter(_in_range(separability_column(study), chosen.separability))
     return units
+
+
+def separability_column(study: Study) -> str:
+    """Return which δ of units classes them, as in the report: the raw one wherever there is one."""
+    is_raw = study.units.filter(separability_raw__isnull=False).exists()
+    return "separability_raw" if is_raw else "separability"
+
+
+def _in_range(column: str, name: str) -> Q:
+    """Return the condition of a range of δ, whose name has its ends with four decimals."""
+    low, _, end = name.partition("<=separability")
+    high = float(end.lstrip("<="))
+    highest = {f"{column}__lte": high + HALF} if end.startswith("<=") else {}
+    below = {} if highest else {f"{column}__lt": high - HALF}
+    return Q(**{f"{column}__gte": float(low) - HALF, **highest, **below})
 
 
 def _scalars(text: str) -> list[str | float | bool]:

@@ -19,6 +19,7 @@ NAMES = {
     "category": "category",
     "metadata": "",
     "pair": "pair",
+    "separability": "",
     "stratum": "agreement",
     "raters": "annotators",
     "since": "from",
@@ -54,6 +55,7 @@ class FilterForm(forms.Form):
     category = _choice("Category", "a category of this study's instances")
     metadata = _choice("Other field of the instances", "a value of this study's metadata")
     pair = _choice("Pair of systems", "a pair of systems that this study compares")
+    separability = _choice("Separability of the texts", "a range of this study's separability")
     stratum = _choice("Agreement among annotators", "a stratum of agreement")
     raters = _choice("Annotators", "a group of this study's annotators")
     since = _day("From (day in UTC)")
@@ -98,8 +100,8 @@ class FilterForm(forms.Form):
 
 def in_words(name: str, value: str) -> str:
     """Return the display name of a filter's value."""
-    if name == "stratum":
-        return stratum_name("agreement", value)
+    if name in CLASSES:
+        return stratum_name(CLASSES[name], value)
     if value == NO_FAILED_CHECK:
         return "without failed gold checks"
     if name == "raters":
@@ -124,7 +126,13 @@ def asked_values(query: Mapping[str, Any]) -> dict[str, str]:
 
 
 # The filters that choose a class of items, by the name that the report has of the classification.
-OF_ITEMS = {"category": "category", "systems": "pair", "agreement": "stratum"}
+OF_ITEMS = {
+    "category": "category",
+    "systems": "pair",
+    "separability": "separability",
+    "agreement": "stratum",
+}
+CLASSES = {name: kind for kind, name in OF_ITEMS.items()}
 
 
 def links_to_parts(

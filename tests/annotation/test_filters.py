@@ -19,6 +19,7 @@ from tests.annotation.places import hit_units_of, take_place
 from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.formats.rows import Row
+from tiebreak.report import build_report
 from tiebreak.report.criterion import read_criteria
 from tiebreak.stats import agreement_strata
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA
@@ -196,6 +197,27 @@ def test_choices_are_the_values_that_occur(tmp_path):
     assert choices["stratum"] == [*AGREEMENT_STRATA]
     assert choices["raters"] == []
     assert MAX_VALUES_OF_METADATA < 30
+
+
+@pytest.mark.parametrize("column", ["separability", "separability_raw"])
+def test_a_range_of_separability_has_the_items_that_the_report_counts(tmp_path, column):
+    rng = random.Random(3)
+    rows = [
+        row(unit, f"r{n}", **{column: delta})
+        for unit in range(40)
+        for delta in [rng.uniform(-0.2, 0.7)]
+        for n in range(2)
+    ]
+    study = imported(tmp_path, rows)
+    ranges = filter_choices(study)["separability"]
+    source = source_of(study)
+    report = build_report(source.table, scales=source.scales, order=source.order, replicates=0)
+    (about,) = report.criteria.values()
+    strata = {s.stratum: s.n_units for s in about.strata if s.stratifier == "separability"}
+    assert ranges == [name for name, n in strata.items() if n]
+    for name in ranges:
+        chosen = ratings_in(study, Filter(separability=name))
+        assert chosen.values("unit").distinct().count() == strata[name]
 
 
 def test_every_choice_chooses_something(tmp_path):

@@ -17,6 +17,7 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.curves import time_chart
 from tiebreak.reading.charts.intervals import (
+    LINE_KEY,
     THICK_KEY,
     IntervalRow,
     Mark,
@@ -28,6 +29,7 @@ from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure
 from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.raters.agreement import (
+    STRATIFIERS,
     agreement_figure,
     machine_figures,
 )
@@ -148,7 +150,7 @@ def test_all_machines_stand_beside_each_other_those_that_agree_most_first():
 def test_the_lines_of_a_picture_go_on_behind_headings_that_rows_do_not_repeat(section):
     figure = agreement_figure(section)
     headings = [strip for strip in figure.chart.strips if strip.css == "group"]
-    assert "By separability" in {strip.name for strip in headings}
+    assert STRATIFIERS["separability"] in {strip.name for strip in headings}
     assert all(strip.draw for strip in headings)
     assert figure.chart.page().count('class="reference"') == sum(
         strip.draw is not None and strip.size == "row" for strip in figure.chart.strips
@@ -167,7 +169,10 @@ def test_what_thick_lines_are_stands_in_the_picture(section):
     )
     for mark in (plain, wide):
         chart = interval_chart([IntervalRow("a", (mark,))], finding="", label="bias", reference=0)
-        assert chart.strips[-1].words == "bias" + THICK_KEY * (mark is wide)
+        assert chart.strips[-1].words == f"bias{LINE_KEY}" + THICK_KEY * (mark is wide)
+    bare = Mark("human", Estimate(0.5, n=9))
+    chart = interval_chart([IntervalRow("a", (bare,))], finding="", label="bias", reference=0)
+    assert chart.strips[-1].words == "bias"
 
 
 def test_a_number_without_an_interval_has_no_picture_beside_it():
