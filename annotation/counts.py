@@ -17,6 +17,7 @@ from annotation.models.rating import (
     is_unparsed,
 )
 from studies.models import Study, Unit
+from tiebreak.reading.words import RATING_GROUPS
 
 # A rating with several flags is counted under the first: decisions on late answers set others.
 FLAGS = ("late", "superseded", "excluded", "partial", "surplus")
@@ -28,8 +29,8 @@ class RatingCounts:
 
     `counted` is the number of ratings in the statistics: first answers to main units without an
     excluding flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that
-    could not be parsed) is a part of `machines`, and `simulated` (given by bots in place of people) of
-    `people`. Every other rating is in exactly one group: `repeats`, a role, `nonresponses`, or a flag.
+    could not be parsed) and `invented` (marked as simulated) are parts of `machines`, and `simulated`
+    (given by bots in place of people) of `people`. Every other rating is in exactly one group: `repeats`, a role, `nonresponses`, or a flag.
     These are counted on first answers to main units only, so all groups add up to `rows`. Ratings of a
     unit that was set aside are `excluded`.
     """
@@ -39,6 +40,7 @@ class RatingCounts:
     people: int = 0
     machines: int = 0
     unparsed: int = 0
+    invented: int = 0
     simulated: int = 0
     repeats: int = 0
     training: int = 0
@@ -54,6 +56,16 @@ class RatingCounts:
     @property
     def flagged(self) -> int:
         return sum(getattr(self, flag) for flag in FLAGS)
+
+    @property
+    def left_out_in_all(self) -> int:
+        return self.rows - self.counted
+
+    @property
+    def left_out(self) -> list[tuple[str, int]]:
+        """The groups that are not in the statistics, in words, each with its number of ratings."""
+        groups = ((words, getattr(self, group)) for group, words in RATING_GROUPS.items())
+        return [(words, n) for words, n in groups if n and words != RATING_GROUPS["counted"]]
 
 
 @dataclass(frozen=True)
@@ -277,6 +289,7 @@ _KINDS: dict[str, Q] = {
     "people": IN_STATISTICS & Q(rater__kind="human"),
     "machines": IN_STATISTICS & Q(rater__kind="machine"),
     "unparsed": IN_STATISTICS & is_unparsed(),
+    "invented": IN_STATISTICS & Q(rater__kind="machine", simulated=True),
     "simulated": IN_STATISTICS & Q(rater__kind="human", simulated=True),
     "repeats": Q(unit__role=Unit.Role.MAIN) & ~Q(repeat=0),
     "training": Q(unit__role=Unit.Role.TRAINING),

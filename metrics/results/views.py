@@ -37,6 +37,7 @@ from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.sections import figure_of_section, offered_on
 from metrics.results.selectors import (
     is_simulated,
+    stored_counts,
     stored_report,
     stored_rows,
 )
@@ -181,6 +182,7 @@ def _context(
         "freshness": freshness,
         "snapshot": freshness.snapshot,
         "report": report,
+        "counted": stored_counts(asked.whole.snapshot),
         "criterion": criterion,
         "sees_raters": held_right(request.user, study) >= Right.READ,
         "results_page": shown_page,

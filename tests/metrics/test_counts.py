@@ -108,6 +108,7 @@ def test_each_row_is_of_one_kind(study):
         people=PEOPLE,
         machines=MACHINES,
         unparsed=1,
+        invented=1,
         simulated=2,
         repeats=2 * 1 * 2 + 2,
         **{kind: n for kind, (_, n) in EXTRA.items() if kind not in {"repeats", "simulated"}},
@@ -138,17 +139,22 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
     pages = {
         reverse("metrics:dashboard", args=[study.pk]): counted,
         reverse("metrics:collecting-numbers", args=[study.pk]): counted,
+        reverse("metrics:results", args=[study.pk]): counted,
     }
+    left_out = study_counts(study).rows.left_out
+    assert sum(n for _, n in left_out) == Rating.objects.count() - COUNTED
     for page, numbers in pages.items():
-        assert numbers.search(client.get(page).content.decode()), page
+        html = client.get(page).content.decode()
+        assert numbers.search(html), page
+        # What is left out, and why, in the same words everywhere.
+        listed = re.search(r"<details data-left-out>.*?</details>", html, re.S)
+        assert [f"<li>{words}: {n}</li>" for words, n in left_out] == re.findall(
+            r"<li>.*?</li>", listed[0]
+        )
     shown = client.get(reverse("metrics:dashboard", args=[study.pk]))
     assert shown.context["snapshot"].report["source"]["n_used"] == COUNTED
     progress = shown.context["progress"]
     assert (progress.simulated, progress.ratings, progress.expected) == (2, COUNTED, 72)
-    html = shown.content.decode()
-    assert re.search(rf"<p>Of {Rating.objects.count()} rows", html)
-    for kind in ("training", "test", *FLAGS):
-        assert f"<span>{EXTRA[kind][1]} {kind}</span>" in html
 
 
 def test_the_participants_page_adds_up(study):

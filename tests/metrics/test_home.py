@@ -12,9 +12,12 @@ from django.utils import timezone
 from annotation.models import Comment
 from jobs.models import Job
 from metrics.home import PER_PAGE, is_demo_loading, study_cards
+from metrics.results.services import refresh_report
 from recruitment.models import Channel, Payment
+from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
+from tests.metrics.test_freshness import rated
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_study
 
@@ -48,6 +51,16 @@ def test_a_card_has_state_progress_and_the_next_step(client, ruth):
     study = make_open_study(instances=1, member=ruth)
     assert re.search(r'class="progress">\s*0 of 3', home(client))
     assert reverse("metrics:dashboard", args=[study.pk]) in home(client)
+
+
+def test_a_study_with_simulated_ratings_is_marked(client, ruth):
+    by_a_person, by_a_bot = (make_open_study(instances=1, member=ruth) for _ in range(2))
+    rated(by_a_person)
+    refresh_report(study=by_a_person)
+    assert "data-simulated" not in home(client)
+    simulate_raters(study=by_a_bot, bots=[Bot("one", hits=1)], seed=0)
+    refresh_report(study=by_a_bot)
+    assert home(client).count("data-simulated") == 1
 
 
 def test_equal_titles_are_told_apart(client, ruth):

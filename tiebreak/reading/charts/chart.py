@@ -140,7 +140,10 @@ def key_of(kind: Kind) -> Svg:
 
 
 def link_to(markup: str, address: str | None) -> str:
-    return f'<a href="{escape(address)}">{markup}</a>' if address else markup
+    """Return a name of a class of items that leads to these items alone, if it has an address."""
+    return (
+        f'<a href="{escape(address)}" title="only these items">{markup}</a>' if address else markup
+    )
 
 
 def _html(strip: Strip, address: str | None = None) -> str:
