@@ -5,7 +5,7 @@ that a researcher can decide about an annotator without looking at the outcome.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
@@ -20,6 +20,8 @@ from studies.models import Unit, texts_of
 
 # Only the newest answers are looked at so that the page of a tireless annotator opens.
 MAX_ANSWERS = 2000
+# A page of many annotators looks at no more answers than these, so that it opens, too.
+MAX_AT_ONCE = 10_000
 # Average adults read 238 words of non-fiction a minute, and hardly any over 600 (Brysbaert 2019).
 FAST_WORDS_PER_MINUTE = 600
 FEW = 20
@@ -61,43 +63,72 @@ class Evidence:
 
 def evidence_of(participation: Participation) -> Evidence:
     """Return the evidence about a participation, excluded ratings included, in three statements."""
-    rows = list(_answers_of(participation)[:MAX_ANSWERS])[::-1]
-    first = [row for row in rows if not row.repeat]
-    others = _by_others(participation, first)
-    shown = [
-        (row, choice_as_shown(row.label, row.criterion, a_first=is_first(row)))
-        for row in first
-        if row.label is not None
-    ]
+    rows = list(_answers_of([participation.pk])[:MAX_ANSWERS])[::-1]
     return Evidence(
         answers=len(rows),
         translated=sum(map(is_translated, rows)),
         checks=check_record(participation),
-        signs=(
-            _time(first, others),
-            _speed(first),
-            _agreement(first, others),
-            _consistency(rows),
-            _first_text(shown),
-            _run(shown),
-        ),
+        signs=_signs(rows, _by_unit(rows)),
     )
 
 
-def _answers_of(participation: Participation) -> Any:
+def worth_a_look(participations: Collection[int]) -> set[int]:
+    """Return those of the participations that have an unusual sign, by the rules of their own pages.
+
+    Of more than `MAX_AT_ONCE` answers nothing is returned. Takes few statements.
+    """
+    newest = list(_answers_of(participations)[: MAX_AT_ONCE + 1])
+    if len(newest) > MAX_AT_ONCE:
+        return set()
+    by_unit, answers = _by_unit(newest), defaultdict(list)
+    for row in newest:
+        answers[row.assignment.participation_id].append(row)
+    return {
+        person
+        for person, rows in answers.items()
+        if any(sign.is_unusual for sign in _signs(rows[:MAX_ANSWERS][::-1], by_unit))
+    }
+
+
+def _answers_of(participations: Collection[int]) -> Any:
+    """Return the answers of participations, of each the newest first."""
     main = Rating.objects.filter(
-        assignment__participation=participation, unit__role=Unit.Role.MAIN, superseded=False
+        assignment__participation__in=participations, unit__role=Unit.Role.MAIN, superseded=False
     )
     rows = main.select_related("criterion", "assignment", "unit")
     in_order = rows.order_by("-assignment__position", "-position", "-pk")
     return in_order.prefetch_related(texts_of("unit__texts"))
 
 
-def _by_others(participation: Participation, rows: Iterable[Rating]) -> list[Rating]:
+def _by_unit(rows: Iterable[Rating]) -> dict[int, list[Rating]]:
+    """Return the annotators' ratings in the statistics of what the rows rate, by unit."""
     people = Rating.objects.in_statistics().filter(rater__kind=Rater.Kind.HUMAN)
-    others = people.exclude(rater=participation.rater_id)
     fields = ("unit", "criterion", "rater", "label", "duration_ms")
-    return list(others.filter(unit__in={row.unit_id for row in rows}).only(*fields))
+    by_unit: dict[int, list[Rating]] = defaultdict(list)
+    for row in people.filter(unit__in={row.unit_id for row in rows}).only(*fields):
+        by_unit[row.unit_id].append(row)
+    return by_unit
+
+
+def _signs(rows: list[Rating], by_unit: Mapping[int, list[Rating]]) -> tuple[Sign, ...]:
+    """Return the signs of one annotator's answers, from the first on."""
+    first = [row for row in rows if not row.repeat]
+    units, raters = {row.unit_id for row in first}, {row.rater_id for row in rows}
+    rated = (other for unit in units for other in by_unit.get(unit, ()))
+    others = [other for other in rated if other.rater_id not in raters]
+    shown = [
+        (row, choice_as_shown(row.label, row.criterion, a_first=is_first(row)))
+        for row in first
+        if row.label is not None
+    ]
+    return (
+        _time(first, others),
+        _speed(first),
+        _agreement(first, others),
+        _consistency(rows),
+        _first_text(shown),
+        _run(shown),
+    )
 
 
 def _time(rows: list[Rating], others: list[Rating]) -> Sign:

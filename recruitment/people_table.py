@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotation.models import Participation
+from annotation.participant_evidence import worth_a_look
 from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
 from recruitment.terms import owed
@@ -80,6 +81,7 @@ class Person:
 
     row: LedgerRow
     checks: CheckRecord | None
+    is_unusual: bool = False
 
     @property
     def participation(self) -> Participation:
@@ -120,11 +122,15 @@ class Person:
 
 
 def people_on(entries: Ledger, page: QuerySet[Participation]) -> list[Person]:
-    """Return the rows of a page of the ledger's matches, in three statements."""
+    """Return the rows of a page of the ledger's matches, in few statements."""
     rows = entries.rows_on_page(page)
     raters = [row.participation.rater_id for row in rows]
     records = check_records(entries.study.pk, raters=raters) if raters else {}
-    return [Person(row, records.get(row.participation.rater_id)) for row in rows]
+    unusual = worth_a_look([row.participation.pk for row in rows]) if rows else set()
+    return [
+        Person(row, records.get(row.participation.rater_id), row.participation.pk in unusual)
+        for row in rows
+    ]
 
 
 def lists_with_people(entries: Ledger) -> list[tuple[WaitingList, int]]:

@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 
 from annotation.filters import BETWEEN_SYSTEMS, Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
+from annotation.participant_evidence import worth_a_look
 from metrics.licensing.services import in_force
 from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
@@ -200,7 +201,8 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
     names = [row.facts.name for row in rows]
     machines = sorted(shown.about.all_units.machines)
     here = shown.study.participations.filter(rater__pseudonym__in=names[:MAX_RATERS])
-    people = dict(here.values_list("rater__pseudonym", "public_id"))
+    people = {one.rater.pseudonym: one for one in here.select_related("rater")}
+    unusual = worth_a_look([one.pk for one in people.values()]) if people else set()
     rater = shown.query.get("rater", "")
     numbers, without_interval = reason_once([number(row.agreement, low=0) for row in rows])
     return {
@@ -208,6 +210,7 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
             (row.facts, n, people.get(row.facts.name))
             for row, n in zip(rows[:MAX_RATERS], numbers, strict=False)
         ],
+        "unusual": [one for one in people.values() if one.pk in unusual],
         "without_interval": without_interval,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from django.db import connection
 
+from annotation import participant_evidence
 from annotation.models import Assignment, Rating
 from annotation.participant_evidence import (
     evidence_of,
@@ -13,6 +14,7 @@ from annotation.participant_evidence import (
     longest_run,
     median_seconds,
     pair_agreement,
+    worth_a_look,
 )
 from annotation.selectors import worksheet
 from annotation.services.ratings import Answer
@@ -108,6 +110,19 @@ class TestOfAParticipation:
         assert signs["seconds"].is_unusual
         assert signs["agreement"].value == 1
         assert {sign.name for sign in evidence.signs if sign.is_unusual} <= {"seconds", "fast"}
+
+    def test_many_are_told_apart_by_the_rules_of_each_alone(self, study, monkeypatch):
+        people = [
+            rated(study, name, "12345" * 4 + "1234", ms=ms)
+            for name, ms in (("quick", 100), ("slow", 20_000))
+        ]
+        unusual = {
+            one.pk for one in people if any(sign.is_unusual for sign in evidence_of(one).signs)
+        }
+        assert unusual == {people[0].pk}
+        assert worth_a_look([one.pk for one in people]) == unusual
+        monkeypatch.setattr(participant_evidence, "MAX_AT_ONCE", 47)
+        assert worth_a_look([one.pk for one in people]) == set()
 
     def test_fast_means_faster_than_the_texts_can_be_read(self, study):
         """Two texts of 4 words take 0.8 seconds at 600 words a minute."""

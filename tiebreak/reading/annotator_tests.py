@@ -15,7 +15,7 @@ ASKS = (
     " is shown for at least half of the annotators."
 )
 DECISION = (
-    "The winning rate ω is the share of annotators whom the machine rater is shown to match, so 0.5 is needed. The"
+    "The winning rate ω is the share of annotators whom the machine rater is shown to match, so half is needed. The"
     " advantage probability ρ is how often its label fits at least as well as the label of the annotator who was"
     " left out. It can be high while ω is low: each annotator is compared on the items that they rated alone, and"
     " few items leave open whether the machine rater is as good. So a test that is not passed does not show that it"

@@ -31,8 +31,8 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.stats import Estimate, smallest_difference, system_difference, undefined
 
-SOME_DIFFER = "not all: annotators are shown to differ"
-NONE_DIFFERS = "no difference between annotators is shown"
+SOME_DIFFER = "not all: they are shown to differ"
+NONE_DIFFERS = "no difference is shown"
 
 
 @dataclass(frozen=True)

@@ -223,6 +223,8 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
         ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
         rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name), states_lead) for name in names]))
     for title, scored in measures.items():
+        if title == "Win rate" and states_lead:
+            continue  # which the page's picture shows
         estimates = [scored[name] for name in names]
         rows.append(_measure(title, estimates, kinds.get(title, "")))
     rows.append(Row("Items", 0, "", [Number(str(rates[n].n), "", Svg(), "") for n in names]))

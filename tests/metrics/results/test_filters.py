@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 from functools import partial
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
@@ -28,11 +28,13 @@ from metrics.results.services import MAX_PARTS, ensure_fresh, refresh_report, wi
 from metrics.tasks import refresh_report_task
 from studies.models import Study
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
+from tiebreak.reading.findings import stratum_name
 from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
 # More than the ten that an interval needs.
 INSTANCES = 24
+NUMBER = re.compile(r"\d\.\d\d")
 
 
 BUILT = partial(build_report, replicates=200)
@@ -161,15 +163,24 @@ def test_a_class_of_items_leads_to_the_part_that_the_form_would_choose(client, s
     here = {(s.stratifier, s.stratum): s.n_units for s in about.strata}
     assert {"criterion": "preference", "category": "new"} in asked
     assert {"criterion": "preference", "pair": "old vs new"} in asked
+    assert any("separability" in query for query in asked)
     for query in asked:
         (name,) = query.keys() - {"criterion"}
-        kind = {"category": "category", "pair": "systems"}[name]
+        kind = {"category": "category", "pair": "systems", "separability": "separability"}[name]
         part = stored_report(refresh_report(study=study, chosen=Filter(**{name: query[name]})))
         assert part.criteria["preference"].n_units == here[kind, query[name]]
         shown = client.get(results(study, "raters"), query)
-        assert [chip.words for chip in shown.context["chips"]] == [f"{name} {query[name]}"]
+        words = stratum_name(kind, query[name])
+        words = words if name == "separability" else f"{name} {words}"
+        assert [chip.words for chip in shown.context["chips"]] == [words]
         again = fromstring(shown.text).xpath("//*[contains(@class, 'chart')]//a/@href")
-        assert all(f"{name}={query[name].replace(' ', '+')}" in address for address in again)
+        assert all(urlencode({name: query[name]}) in address for address in again)
+
+
+def test_gold_checks_beside_a_part_are_said_to_be_of_the_whole_study(client, study):
+    for query, is_said in (({}, False), ({"category": "new"}, True)):
+        page = client.get(results(study, "by-rater"), query)
+        assert ("data-of-whole" in page.text) == is_said
 
 
 def test_numbers_of_a_part_keep_their_intervals(client, study):
@@ -195,7 +206,7 @@ def test_a_part_without_ratings_is_named_as_empty(client, study):
     page = client.get(results(study, "bias"), {"since": "2030-01-01"})
     assert page.status_code == 200
     assert EMPTY_PART in text_of(page)
-    assert "0.00" not in text_of(page)
+    assert not NUMBER.search(fromstring(page.text).get_element_by_id("statistics").text_content())
 
 
 @pytest.mark.sampled(3)

@@ -8,6 +8,7 @@ from django.urls import reverse
 from lxml.html import fromstring
 
 from annotation.models import Rating
+from metrics.results.services import refresh_report
 from recruitment.models import Channel, Payment, Submission
 from studies.models import Membership
 from tests.annotation.annotators import annotator, form_of
@@ -49,6 +50,30 @@ def on_a_platform(study, provider: str = "prolific"):
     Submission.objects.update(channel=channel, platform_status="AWAITING REVIEW")
     ann.refresh_from_db()
     return ann
+
+
+def test_who_is_worth_a_look_is_marked_in_every_table_of_people(member):
+    study = study_of(scale="ordinal:1..5")
+    quick, slow = (
+        rated(study, name, "1" * 24, ms=ms) for name, ms in (("quick", 100), ("slow", 20_000))
+    )
+    refresh_report(study=study)
+    client = member(study, "analyst")
+    addresses = {
+        reverse("recruitment:ledger", args=[study.pk]): 1,
+        reverse("metrics:dashboard", args=[study.pk]): 1,
+        # There the table follows a sentence that names them.
+        reverse("metrics:results-tab", args=[study.pk, "by-rater"]): 2,
+    }
+    for address, times in addresses.items():
+        page = fromstring(client.get(address).text)
+        rows = page.xpath("//tr[.//*[@data-unusual]]")
+        assert [row.xpath("string(./th/a)") for row in rows] == [quick.rater.pseudonym]
+        named = page.xpath(f"//main//a[text()='{quick.rater.pseudonym}']")
+        assert len(named) == times
+        assert {a.get("href") for a in named} == {page_of(quick)}
+    assert "data-unusual" in client.get(page_of(quick)).text
+    assert "data-unusual" not in client.get(page_of(slow)).text
 
 
 def test_it_works(member):

@@ -63,7 +63,7 @@ def test_it_works(client, study):
         "Krippendorff",
         "old",
         "new",
-        "Computed from 12 ratings",
+        "</span> ratings in the statistics",
         "seed 0",
     ):
         assert words in text
