@@ -217,6 +217,7 @@ def test_a_part_without_ratings_is_named_as_empty(client, study):
         ({"metadata": "year:1"}, "“year:1” is not a value"),
         ({"pair": "new vs old"}, "“new vs old” is not a pair"),
         ({"stratum": "PA>2"}, "“PA>2” is not a stratum"),
+        ({"separability": "0.1"}, "“0.1” is not a range"),
         ({"raters": "channel:mars"}, "“channel:mars” is not a group"),
         ({"version": "99"}, "“99” is not a version"),
         ({"version": "one"}, "“one” is not a version"),
@@ -235,6 +236,8 @@ def test_a_wrong_value_is_refused_with_a_sentence_everywhere(client, study, quer
         assert page.status_code == 400
         assert problem in page.content.decode().replace("&gt;", ">")
         assert "n-used" not in page.content.decode()
+        # It would show all ratings beside the filter that it refused.
+        assert reverse("metrics:numbers", args=[study.pk]) not in page.content.decode()
     polled = client.get(reverse("metrics:numbers", args=[study.pk]), query)
     assert polled.status_code == 286
     assert ReportSnapshot.objects.count() == 1
