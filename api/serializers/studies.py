@@ -311,6 +311,10 @@ class ReportQuery(serializers.Serializer[Any]):
         "Only instances with this value in a field of their metadata, such as `year:2020`."
     )
     pair = _filtered("Only items that compare these two systems, such as `old vs new`.")
+    separability = _filtered(
+        "Only items whose separability is in this range, named as in the report, such as"
+        " `0.2500<=separability<0.4300`."
+    )
     stratum = _filtered(
         "Only items in this stratum of agreement among annotators, named as in the report, such as"
         " `PA=1`."
