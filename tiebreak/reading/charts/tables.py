@@ -66,11 +66,13 @@ class TableChart(Chart):
             for row, drawn in zip(self.rows, cells, strict=True)
         )
         label = f"<p class='axis'>{escape(self.label)}</p>"
+        # Where rows are blocks, nothing stands in the corner.
+        above = f"<p class='axis narrow'>{escape(self.corner)}</p>" if self.corner else ""
         table = (
             f"<table class='chart cells' aria-label='{escape(self.finding)}'>"
             f"<thead><tr><td class='note'>{escape(self.corner)}</td>{heads}</tr></thead><tbody>{body}</tbody></table>"
         )
-        return Svg(f"<div class='chart-box'>{table}{label}</div>")
+        return Svg(f"<div class='chart-box'>{above}{table}{label}</div>")
 
     def _head(self, column: Column) -> str:
         name = link_to(escape(shortened(column.name)), self.links.get(column.key))
