@@ -24,9 +24,9 @@ NO_TEXTS = "The systems have no texts yet."
 def generate_select_status(study: Study, facts: Facts) -> StepStatus:
     if facts["has_draw"]:
         return done("Instances are drawn.")
-    if study.dataset_id is None or facts["has_texts"]:
-        return not_needed("Every instance is used.")
-    return missing(NO_TEXTS)
+    if facts["has_texts"]:
+        return done("Every instance is used.")
+    return missing(NO_TEXTS) if study.dataset_id else not_needed("There are no instances yet.")
 
 
 register_step(

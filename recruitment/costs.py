@@ -60,6 +60,7 @@ class Forecast:
     promised_hourly_rate: Decimal | None
     fee_percent: Decimal
     minutes_of_tasks: float | None = None
+    has_screening: bool = False
     missing: tuple[str, ...] = ()
 
     @property
@@ -122,6 +123,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         promised_hourly_rate=study.promised_hourly_rate,
         fee_percent=highest_fee(study.channels.all()),
         minutes_of_tasks=asked.tasks * asked.minutes_per_task if asked else None,
+        has_screening=bool(asked and asked.has_screening),
         missing=tuple(name for name, value in needs.items() if value is None),
     )
 

@@ -229,7 +229,7 @@ UNDER_PROMISE = (
     "The median hourly pay is lower than the study promised. Raise the reward, or pay a bonus to"
     " annotators who took longer."
 )
-PROMISED = "An hour is paid {0} {2} with the screening, and the study promises {1}. {3}"
+PROMISED = "An hour of all that is asked is paid {0} {2}, and the study promises {1}. {3}"
 PAYS_LESS = "Raise the reward, or lower the minutes or the tasks per annotator."
 PAYS_MORE = "Check the reward, the minutes and the tasks per annotator."
 BEYOND_BUDGET = (

@@ -135,6 +135,10 @@ class Asked:
     check_rate: float = 0.0
 
     @property
+    def has_screening(self) -> bool:
+        return any((self.questions, self.practice, self.test, self.check_rate))
+
+    @property
     def minutes(self) -> float:
         """The minutes for guidelines, questions, practice, test, tasks and their gold checks."""
         items = self.practice + self.test + self.check_rate * self.tasks

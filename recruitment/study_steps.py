@@ -6,6 +6,7 @@ from django.db.models.functions import JSONObject
 from annotation.models import HIT, Comment, Place
 from annotation.services.screening import reference_units_required
 from recruitment.models import Channel
+from recruitment.services.launch_checks import quick_checks
 from studies.design.analysis_plan import has_plan
 from studies.design.steps import (
     Facts,
@@ -17,6 +18,7 @@ from studies.design.steps import (
     done,
     missing,
     not_needed,
+    register_checks,
     register_page,
     register_step,
 )
@@ -81,6 +83,7 @@ def launch_status(study: Study, facts: Facts) -> StepStatus:
     return missing("Ready to be checked and opened.")
 
 
+register_checks(quick_checks)
 register_step(
     Step(
         slug="quality",

@@ -98,7 +98,7 @@ def reference_units_needed(study: Study) -> dict[Unit.Role, int]:
         return {}
     required = reference_units_required(screening)
     gold = Unit.Role.GOLD
-    return required | {gold: max(required[gold], _gold_checks_met(study, screening))}
+    return required | {gold: max(required[gold], ceil(gold_checks_met(study, screening)))}
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def check_screening_can_be_passed(study: Study) -> None:
         raise DomainError("screening_incomplete", SCREENING_INCOMPLETE)
 
 
-def _gold_checks_met(study: Study, screening: Screening) -> int:
+def gold_checks_met(study: Study, screening: Screening) -> float:
     """Return the average number of gold checks for an annotator who completes all HITs they may.
 
     If there are fewer reference units, an annotator's last HITs contain no checks.
@@ -161,7 +161,7 @@ def _gold_checks_met(study: Study, screening: Screening) -> int:
         hits = hits_to_collect(study)
     except (DomainError, InvalidInput):
         return 0  # until tasks can be planned
-    return ceil(screening.check_rate * study.hits_each(hits))
+    return float(screening.check_rate * study.hits_each(hits))
 
 
 def screening_of(study: Study) -> Screening | None:

@@ -113,7 +113,7 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
             Fact("hourly", "Hourly pay", NO_NUMBER, why),
         ]
     rate, promised = accounting.ledger.money.median_hourly_rate, study.promised_hourly_rate
-    detail = f"{costs.currency}, median, with screening"
+    detail = f"{costs.currency}, median, for all their time"
     detail += f"; promised {money(promised)}" if promised else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from annotation.gold_checks import expected_side
 from annotation.services.reference_units import ROLES
 from annotation.services.screening import (
+    gold_checks_met,
     reference_units_needed,
     role_counts,
     screening_of,
@@ -18,7 +19,7 @@ from recruitment.launch.check import (
     error,
     warning,
 )
-from studies.models import Study, Unit
+from studies.models import Screening, Study, Unit
 from tiebreak.digits import percent
 from tiebreak.reading.words import counted
 
@@ -38,6 +39,17 @@ def guidelines(study: Study) -> Iterator[LaunchCheck]:
             "no_guidelines",
             "There are no guidelines: annotators see the question without an explanation. Write"
             " what they should look for.",
+            TASK,
+        )
+
+
+def consent(study: Study) -> Iterator[LaunchCheck]:
+    """Annotators are told to ask the researchers to erase what is stored, so these need a name."""
+    if not study.consent.strip():
+        yield warning(
+            "no_consent",
+            "There is no consent text: annotators do not learn who you are or how to reach you. In"
+            " “consent”, name yourself, your institution and an address.",
             TASK,
         )
 
@@ -78,6 +90,23 @@ def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
             f" {counted(gold.needed, 'gold check')}, but the study has {gold.present}. Nobody sees the same"
             " one twice, so later tasks would have none. Make more items for gold checks, or lower"
             " their share.",
+            QUALITY,
+        )
+
+
+def gold_action_can_happen(study: Study) -> Iterator[LaunchCheck]:
+    """An action that waits for more failures than somebody meets checks is never taken."""
+    screening = screening_of(study)
+    if screening is None or screening.check_action == Screening.CheckAction.RECORD:
+        return
+    met, failed = gold_checks_met(study, screening), screening.checks_failed
+    if 0 < met < failed:
+        yield warning(
+            "gold_action_too_late",
+            f"Somebody who does as many tasks as allowed meets about"
+            f" {counted(round(met, 1), 'gold check')}, but the action waits for {failed} failed"
+            " ones. Raise the share of gold checks or the tasks per annotator, or lower the number"
+            " of failures.",
             QUALITY,
         )
 

@@ -30,6 +30,15 @@ ALWAYS: tuple[Look, ...] = (
     texts.missing_texts,
     money.within_budget,
 )
+# What each page of a draft's steps checks, too, for it reads neither texts nor the plan.
+QUICK: tuple[Look, ...] = (
+    questions.gold_checks_for_all,
+    questions.gold_action_can_happen,
+    money.within_budget,
+    money.pay_as_promised,
+    limits.limits_agree,
+    limits.time_to_answer,
+)
 # Checked when the study opens for the first time: these cannot be fixed after the first answer.
 AT_FIRST: tuple[Look, ...] = (
     plan.plan_as_designed,
@@ -37,7 +46,9 @@ AT_FIRST: tuple[Look, ...] = (
     money.pay_as_promised,
     analysis_plan.plan_can_be_followed,
     questions.guidelines,
+    questions.consent,
     questions.gold_checks_for_all,
+    questions.gold_action_can_happen,
     questions.gold_checks_look_like_other_items,
     questions.expected_answers_favour_nobody,
     texts.dummy_texts,
@@ -70,6 +81,11 @@ def launch_checks(study: Study) -> list[LaunchCheck]:
     looks = ALWAYS if study.opened_at is not None else ALWAYS + AT_FIRST
     checks = [check for look in looks for check in look(study)]
     return sorted(checks, key=lambda check: not check.is_error)
+
+
+def quick_checks(study: Study) -> list[LaunchCheck]:
+    """Return what a draft's steps show at once of what the launch will say."""
+    return [check for look in QUICK for check in look(study)]
 
 
 def shown_checks(study: Study) -> list[LaunchCheck]:

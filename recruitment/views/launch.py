@@ -137,6 +137,7 @@ def _failed_test(study: Any) -> Iterator[Row]:
 _ORDER = ("must", "should", "note", "done")
 _OF_STEP: dict[StepState, Literal["should", "note", "done"]] = {
     StepState.OPEN: "should",
+    StepState.WARNED: "should",
     StepState.NOT_NEEDED: "note",
     StepState.DONE: "done",
 }

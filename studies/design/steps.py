@@ -5,10 +5,10 @@ it needs to know as expressions so that the steps of one study, or of a whole pa
 one statement.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery
@@ -37,6 +37,7 @@ ROOMS = (Room.DESIGN, Room.COLLECT, Room.RESULTS)
 class StepState(StrEnum):
     DONE = "done"
     OPEN = "open"
+    WARNED = "warned"
     NOT_NEEDED = "not needed"
 
 
@@ -73,8 +74,26 @@ def missing(sentence: str) -> StepStatus:
     return StepStatus(StepState.OPEN, sentence)
 
 
+def warned(sentence: str) -> StepStatus:
+    return StepStatus(StepState.WARNED, sentence)
+
+
 def not_needed(sentence: str) -> StepStatus:
     return StepStatus(StepState.NOT_NEEDED, sentence)
+
+
+class StepCheck(Protocol):
+    """What the launch will say about a step: `where` is the name of the step's address."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def where(self) -> str: ...
+
+
+Checks = Callable[[Study], Sequence[StepCheck]]
 
 
 @dataclass(frozen=True)
@@ -125,6 +144,7 @@ class StudyPage:
 
 _STEPS: dict[str, Step] = {}
 _PAGES: dict[str, StudyPage] = {}
+_CHECKS: list[Checks] = []
 
 
 def register_step(step: Step) -> None:
@@ -133,6 +153,11 @@ def register_step(step: Step) -> None:
 
 def register_page(page: StudyPage) -> None:
     _PAGES[page.slug] = page
+
+
+def register_checks(checks: Checks) -> None:
+    """Let the steps of a draft show what the launch will say, as far as that is found quickly."""
+    _CHECKS.append(checks)
 
 
 def steps() -> list[Step]:
@@ -168,6 +193,7 @@ class ShownStep:
     step: Step
     status: StepStatus
     url: str
+    checks: tuple[StepCheck, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -251,15 +277,22 @@ class StudyFrame:
 
     @property
     def next_step(self) -> ShownStep | None:
-        """Until the study was opened: the next step in which something is missing, from here on, else from the first.
+        """Until the study was opened: the next step that is not done, optional or not, in the list's order.
 
-        Optional steps are skipped; *Launch* lists them. Button, *Save and continue* and the list of studies use this.
+        After the last, and on pages that are no step, it is the first in which something is missing.
+        Button, *Save and continue* and the list of studies use this.
         """
         if self.study.opened_at is not None or self.study.dry_run_of_id is not None:
             return None
         slugs = [shown.step.slug for shown in self.steps]
-        n = slugs.index(self.here) + 1 if self.here in slugs else 0
-        return next((one for one in self.steps[n:] + self.steps[:n] if one.status.is_open), None)
+        n = slugs.index(self.here) + 1 if self.here in slugs else len(slugs)
+        later = (one for one in self.steps[n:] if one.status.state != StepState.DONE)
+        return next(later, None) or next(iter(self.missing), None)
+
+    @property
+    def checks(self) -> tuple[StepCheck, ...]:
+        """What the launch will say about this step."""
+        return next((one.checks for one in self.steps if one.step.slug == self.here), ())
 
     @property
     def missing(self) -> list[ShownStep]:
@@ -313,7 +346,22 @@ def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet
 def study_frame(
     study: Study, user: User | AnonymousUser, place: Step | StudyPage | None = None
 ) -> StudyFrame:
-    return frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user, place)
+    """Return the frame of one study; in the room of its steps, these also have their checks."""
+    frame = frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user, place)
+    is_draft = frame.study.opened_at is None and frame.study.dry_run_of_id is None
+    if frame.room != Room.DESIGN or not is_draft or not frame.steps:
+        return frame
+    found = [check for checks in _CHECKS for check in checks(frame.study)]
+    return replace(frame, steps=tuple(_checked(shown, found) for shown in frame.steps))
+
+
+def _checked(shown: ShownStep, found: Sequence[StepCheck]) -> ShownStep:
+    """Return a step with its checks: one that the launch warns of is not done."""
+    checks = tuple(check for check in found if check.where == shown.step.url_name)
+    status = shown.status
+    if checks and status.state == StepState.DONE:
+        status = warned(f"{status.sentence} See the warning.")
+    return replace(shown, status=status, checks=checks)
 
 
 def missing_steps(study: Study) -> list[ShownStep]:

@@ -80,6 +80,13 @@ def test_a_study_without_hits_does_not_open():
     assert refusal(make_study(instances=3)).code == "not_planned"
 
 
+def test_annotators_learn_whom_they_agree_with():
+    study = make_planned(consent=" ")
+    assert warnings(study) == {"no_consent"}
+    Study.objects.update(consent="We are the University of N.")
+    assert launch_checks(Study.objects.get()) == []
+
+
 def lengthen_texts() -> None:
     """So that copies can be degraded."""
     for generation in Generation.objects.all():
@@ -95,6 +102,17 @@ def test_fewer_gold_units_than_an_annotator_would_meet_is_a_warning():
     assert "few_gold_units" in warnings(study)
     degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
     assert "few_gold_units" not in warnings(study)
+
+
+@pytest.mark.parametrize(
+    ("rate", "action", "is_late"),
+    [(0.2, "stop", True), (0.2, "record", False), (0.5, "stop", False), (0, "stop", False)],
+)
+def test_an_action_that_waits_for_more_failures_than_people_meet_checks(rate, action, is_late):
+    study = make_planned(instances=6)
+    Screening.objects.create(study=study, check_rate=rate, check_action=action, checks_failed=2)
+    Study.objects.update(hits_per_annotator=4)
+    assert ("gold_action_too_late" in warnings(Study.objects.get())) == is_late
 
 
 def test_gold_checks_on_other_instances_than_their_tasks_are_a_warning():

@@ -86,11 +86,11 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
 @pytest.mark.parametrize(
     ("here", "following"),
     [
-        ("data", "size"),
-        ("task", "size"),
-        ("generate-select", "size"),
+        ("data", "quality"),
+        ("task", "quality"),
+        ("generate-select", "quality"),
         ("quality", "size"),
-        ("size", "recruit"),
+        ("size", "analysis-plan"),
         ("analysis-plan", "recruit"),
         ("", "size"),
         ("overview", "size"),
@@ -98,7 +98,7 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
         ("launch", "size"),
     ],
 )
-def test_next_is_the_next_step_in_which_something_is_missing_and_no_optional_one(
+def test_next_is_the_next_step_of_the_list_that_is_not_done_and_later_the_first_that_lacks_something(
     ruth, here, following
 ):
     next_step = study_frame(make_study(instances=2), ruth, place_of(here)).next_step
@@ -108,7 +108,7 @@ def test_next_is_the_next_step_in_which_something_is_missing_and_no_optional_one
 
 def test_what_is_skipped_is_optional_until_the_study_opens(ruth):
     study = make_study(instances=2)
-    optional = {"generate-select", "quality", "analysis-plan"}
+    optional = {"quality", "analysis-plan"}
     assert {
         slug for slug, state in states(study, ruth).items() if state == "not needed"
     } == optional
@@ -121,6 +121,28 @@ def test_what_is_skipped_is_optional_until_the_study_opens(ruth):
     Study.objects.update(opened_at="2026-01-01T00:00Z", status="open")
     shown = study_frame(study, ruth).steps
     assert not any(one.status.sentence.startswith("Optional") for one in shown)
+
+
+def test_a_step_of_which_the_launch_warns_is_not_done_in_the_room_of_the_steps(ruth):
+    study = make_study(instances=2)
+    Study.objects.update(
+        minutes_per_hit=6, hits_per_annotator=2, reward="1.00", promised_hourly_rate="5"
+    )
+    frame = study_frame(study, ruth, place_of("task"))
+    assert {one.step.slug for one in frame.steps if one.checks} == set()
+    Screening.objects.create(study=study, training_units=2)
+    for n in range(2):
+        Unit.objects.create(study=study, key=f"training-{n}", role=Unit.Role.TRAINING)
+    frame = study_frame(study, ruth, place_of("size"))
+    size = next(one for one in frame.steps if one.step.slug == "size")
+    assert size.status.state == "warned"
+    assert [check.code for check in frame.checks] == ["under_promise"]
+    quality = study_frame(study, ruth, place_of("quality"))
+    assert quality.next_step is not None
+    assert quality.next_step.step.slug == "size"
+    Study.objects.update(minutes_per_hit=4, budget="1", ratings_per_hit=3)
+    over = study_frame(study, ruth, place_of("size"))
+    assert [check.code for check in over.checks] == ["over_budget"]
 
 
 def test_an_opened_study_has_no_next_step(ruth):
