@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
@@ -13,7 +13,6 @@ from django.views.decorators.http import require_POST
 from jobs.models import UNFINISHED, Job
 from metrics.demo import demo_key, start_demo
 from metrics.messages import DEMO_STARTED
-from metrics.models import ReportSnapshot
 from recruitment.costs import Spending, completed_places, plan_counts, spending_of
 from studies.access import Right, researchers_only, studies_of
 from studies.design.steps import StudyFrame, frame_of, with_facts
@@ -21,12 +20,6 @@ from studies.models import Study
 from studies.refusals import told
 
 PER_PAGE = 12
-# The counts that were stored with the report of the study, some of which programs gave.
-SIMULATED = ReportSnapshot.objects.filter(
-    Q(counted__rows__simulated__gt=0) | Q(counted__rows__invented__gt=0),
-    study=OuterRef("pk"),
-    digest="",
-)
 
 
 class StudyCard(NamedTuple):
@@ -51,8 +44,7 @@ class StudyCard(NamedTuple):
 def study_cards(user: User, number: str | None) -> Page[Any]:
     """Return a page of the user's studies, in as many statements for many studies as for one."""
     mine = studies_of(user).filter(dry_run_of=None)
-    studies = with_facts(mine, user).annotate(is_simulated=Exists(SIMULATED), **plan_counts())
-    studies = studies.order_by(*_order(mine, user))
+    studies = with_facts(mine, user).annotate(**plan_counts()).order_by(*_order(mine, user))
     page = Paginator(studies.select_related("dataset"), PER_PAGE).get_page(number)
     shown = list(page)
     spending = spending_of(shown)

@@ -2,6 +2,7 @@
 
 from django.db.models import Exists, OuterRef
 
+from metrics.models import ReportSnapshot
 from metrics.results.questions import QUESTIONS
 from studies.access import Right
 from studies.design.steps import (
@@ -14,10 +15,13 @@ from studies.design.steps import (
     missing,
     not_needed,
     register_page,
+    register_simulated,
     register_step,
 )
 from studies.models import Generation, SelectedInstance, Study
 
+whole = ReportSnapshot.objects.filter(study=OuterRef("pk"), digest="")
+register_simulated(Exists(whole.filter(report__simulated=True)))
 NO_TEXTS = "The systems have no texts yet."
 
 

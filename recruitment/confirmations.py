@@ -256,7 +256,7 @@ def paying_all(channel: Channel) -> Question:
 def payees(amounts: Mapping[Participation, Decimal]) -> tuple[str, ...]:
     """Return each person who is paid with their code, as the platform and they know it, and the sum."""
     return tuple(
-        f"{one.rater.pseudonym}, code {one.submission.completion_code}:"
+        f"{one.rater.pseudonym}, completion code {one.submission.completion_code}:"
         f" {amount} {one.study.currency}"
         for one, amount in amounts.items()
     )

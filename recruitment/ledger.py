@@ -36,7 +36,7 @@ from jobs.clock import database_now
 from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Cost, Pay
-from recruitment.platforms import get_platform
+from recruitment.platforms import get_platform, platforms
 from recruitment.terms import (
     AGREED,
     PAYS_SCREEN_OUT,
@@ -78,25 +78,46 @@ class LedgerRow:
 
     @property
     def hourly_rate(self) -> Decimal | None:
-        return _per_hour(self.paid, self.time)
+        """The pay for an hour until the last completed task, as `Money` has it of everybody."""
+        one = self.participation
+        return _per_hour(self.paid, one.consented_at, vars(one).get("until"))
+
+    @property
+    def is_under_promise(self) -> bool:
+        promise = self.participation.study.promised_hourly_rate
+        is_judged = self.participation.status not in _NOT_JUDGED
+        return is_judged and _is_under(self.hourly_rate, promise)
 
 
-def _per_hour(paid: Decimal, time: timedelta | None) -> Decimal | None:
-    if not paid or not time:
+# Whose time says nothing about the pay for an hour.
+_NOT_JUDGED = (Status.EXCLUDED.value, Status.REJECTED.value)
+
+
+def _per_hour(paid: Decimal, start: datetime | None, end: datetime | None) -> Decimal | None:
+    if not paid or not start or not end or end <= start:
         return None
-    hours = Decimal(time.total_seconds()) / 3600
-    return (paid / hours).quantize(CENT) if hours else None
+    return (paid * 3600 / Decimal((end - start).total_seconds())).quantize(CENT)
+
+
+def _is_under(rate: Decimal | None, promise: Decimal | None) -> bool:
+    return rate is not None and promise is not None and rate < promise
 
 
 @dataclass(frozen=True)
 class Money:
-    """What was paid, the fees on it, and the hourly pay. `recruitment.costs` has what is to come."""
+    """What was paid, the fees on it, and the hourly pay. `recruitment.costs` has what is to come.
+
+    The hourly pay is that of the `timed` people whose ratings were not excluded; `under_promise` of
+    them got less than was promised.
+    """
 
     currency: str
     rewards: Decimal
     fees: Decimal
     median_hourly_rate: Decimal | None
     promised_hourly_rate: Decimal | None
+    timed: int = 0
+    under_promise: int = 0
 
     @property
     def spent(self) -> Decimal:
@@ -104,8 +125,7 @@ class Money:
 
     @property
     def is_under_promise(self) -> bool:
-        rate, promise = self.median_hourly_rate, self.promised_hourly_rate
-        return rate is not None and promise is not None and rate < promise
+        return _is_under(self.median_hourly_rate, self.promised_hourly_rate)
 
 
 @dataclass(frozen=True)
@@ -371,8 +391,10 @@ def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
 
 
 def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
-    """Annotate the number of completed HITs, and what was paid."""
-    return people.annotate(hits=_tasks_done(), paid=sum_of(Payment.objects.all()))
+    """Annotate the number of completed HITs, when the last was completed, and what was paid."""
+    done = Assignment.objects.filter(participation=OuterRef("pk"), completed_at__isnull=False)
+    until = Subquery(done.order_by("-completed_at").values("completed_at")[:1])
+    return people.annotate(hits=_tasks_done(), paid=sum_of(Payment.objects.all()), until=until)
 
 
 def _tasks_done(studies: Iterable[str] | None = None) -> Coalesce:
@@ -397,16 +419,15 @@ def is_submitted(participation: Participation) -> bool:
 
 def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
     """Sum up the payments. The time of someone's work ends with the last completed HIT."""
-    until = Assignment.objects.filter(participation=OuterRef("pk")).order_by("-completed_at")
     paid = _with_sums(paid_people).annotate(
-        until=Subquery(until.filter(completed_at__isnull=False).values("completed_at")[:1]),
         fee_percent=KeyTextTransform("fee_percent", "submission__channel__settings"),
     )
     total, rates = Cost(), []
-    columns = ("paid", "consented_at", "until", "fee_percent")
-    for amount, start, end, percent in paid.values_list(*columns):
+    columns = ("paid", "consented_at", "until", "fee_percent", "status")
+    for amount, start, end, percent, status in paid.values_list(*columns):
         total += Cost.of(amount, Decimal(str(percent or 0)))
-        rates.append(_per_hour(amount, end - start if start and end else None))
+        if status not in _NOT_JUDGED:
+            rates.append(_per_hour(amount.quantize(CENT), start, end))
     known = [rate for rate in rates if rate is not None]
     return Money(
         currency=study.currency,
@@ -414,6 +435,8 @@ def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
         fees=total.fees.quantize(CENT),
         median_hourly_rate=median(known).quantize(CENT) if known else None,
         promised_hourly_rate=study.promised_hourly_rate,
+        timed=len(known),
+        under_promise=sum(_is_under(rate, study.promised_hourly_rate) for rate in known),
     )
 
 
@@ -425,6 +448,12 @@ def fee_share(participation: Participation) -> Decimal:
 def pays_by_platform(channel: Channel | None) -> bool:
     """Whether the platform can be asked to pay. A panel cannot: its secret only signs links."""
     return channel is not None and bool(channel.secret) and get_platform(channel.provider).has_token
+
+
+def is_on_platform(participation: Participation) -> bool:
+    """Whether somebody has an identity on a platform, and no pseudonym from a link."""
+    name = participation.provider
+    return name in platforms() and get_platform(name).is_platform
 
 
 def platform_title(participation: Participation) -> str:

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from studies.models import Study
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,16 @@ def ask(
     back: str,
     carry: Iterable[tuple[str, str]] = (),
 ) -> HttpResponse:
-    """Return the confirmation page. Its form posts to the current URL and includes ``carry``."""
+    """Return the confirmation page. Its form posts to the current URL and includes ``carry``.
+
+    Who cancels returns to the page that asked, or to ``back`` where the browser does not say which.
+    """
+    came_from = request.POST.get("back") or request.headers.get("Referer", "")
+    if url_has_allowed_host_and_scheme(came_from, {request.get_host()}):
+        back = came_from
     context = {
         "question": question,
+        "study": _study_of(request),
         "token": token_of(question),
         "can_be_done": not question.problems,
         "has_changed": bool(request.POST.get("confirmed")),
@@ -64,3 +74,8 @@ def ask(
         "carry": list(carry),
     }
     return render(request, "confirm.html", context)
+
+
+def _study_of(request: HttpRequest) -> Study | None:
+    match = request.resolver_match
+    return Study.objects.filter(pk=match.kwargs.get("study_id")).first() if match else None

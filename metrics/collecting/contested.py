@@ -21,7 +21,7 @@ from metrics.results.contested_items import (
     label_in_words,
 )
 from metrics.results.rater_rows import rows_of
-from metrics.results.selectors import is_simulated, stored_rows
+from metrics.results.selectors import stored_rows
 from studies.access import Right, held_right, of_study
 from studies.models import Criterion, Study
 from studies.refusals import told
@@ -88,7 +88,6 @@ def contested_items(request: HttpRequest, study: Study) -> HttpResponse:
             _settle(request, study, queue.criterion, agreement.unit)
             return redirect(_address(study, queue.criterion, queue.after(agreement.unit)))
     context: dict[str, Any] = {"study": study, "queues": queues, "queue": queue, "here": "overview"}
-    context["is_simulated"] = is_simulated(study)
     if queue and agreement:
         context |= _shown(study, queue, agreement)
     context["can_settle"] = held_right(request.user, study) >= Right.CHANGE

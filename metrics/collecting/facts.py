@@ -112,9 +112,11 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
             Fact("money", "Money", NO_NUMBER, why),
             Fact("hourly", "Hourly pay", NO_NUMBER, why),
         ]
-    rate, promised = accounting.ledger.money.median_hourly_rate, study.promised_hourly_rate
+    paid, promised = accounting.ledger.money, study.promised_hourly_rate
+    rate = paid.median_hourly_rate
     detail = f"{costs.currency}, median, for all their time"
     detail += f"; promised {money(promised)}" if promised else ""
+    detail += f"; {paid.under_promise} of {paid.timed} got less" if paid.under_promise else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"
     sums += f", at most {most}" if study.status != Study.Status.CLOSED else ""

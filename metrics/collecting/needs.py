@@ -122,13 +122,13 @@ def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator
     for name, (sentence, button) in SENTENCES.items():
         if people := entries.totals.listed[name]:
             text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
-            pays = name if WAITING[name].is_paid else ""
+            is_paid = WAITING[name].is_paid
+            # Where no platform pays, the researcher pays first; the list says how, and has the codes.
+            pays = name if is_paid and by_platform else ""
             # The sum that is owed is known for all lists together.
             owed = f", {money(entries.owed.amount)} {study.currency}" * (people == entries.unpaid)
-            whom = counted(people, "person", "people")
-            # Where no platform pays, the button records what the researcher has paid.
-            paying = f"Pay {whom}" if by_platform else f"Mark {whom} as paid"
-            label = f"{paying}{owed}…" if pays else button
+            paying = f"Pay {counted(people, 'person', 'people')}" if pays else "See whom to pay"
+            label = f"{paying}{owed}{'…' if pays else ''}" if is_paid else button
             yield Need(name, text, f"{url}?list={name}", label, pays)
     if accounting.beyond_budget:
         yield Need("beyond_budget", accounting.beyond_budget, url)

@@ -24,7 +24,6 @@ from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.exports.report_files import ReportFilesJob, start_report_files
 from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
-from metrics.results.selectors import is_simulated
 from studies.access import Right, of_study, shows_study
 from studies.models import Study
 from studies.refusals import as_not_found, told
@@ -289,7 +288,6 @@ def _page(study: Study, form: ExportForm | None = None) -> dict[str, Any]:
     state = _state_of(study, _reports(study).first())
     return {
         "here": "data-and-report",
-        "is_simulated": is_simulated(study),
         "form": form,
         "choices": [form["with_texts"], form["with_comments"]],
         "kinds": kinds,

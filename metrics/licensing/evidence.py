@@ -215,7 +215,6 @@ class StoredEvidence:
     computed_at: datetime | None
     rows_sha256: str
     is_current: bool
-    is_simulated: bool
 
     @property
     def is_reached(self) -> bool:
@@ -308,7 +307,6 @@ def stored_evidence(study: Study, criterion: str) -> StoredEvidence | None:
         section.made_at,
         report.source.rows_sha256,
         is_current=section.content is not None and section.watermark == snapshot.watermark == state,
-        is_simulated=report.simulated,
     )
 
 

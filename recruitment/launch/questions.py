@@ -20,7 +20,7 @@ from recruitment.launch.check import (
     warning,
 )
 from studies.models import Screening, Study, Unit
-from tiebreak.digits import percent
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.words import counted
 
 
@@ -104,7 +104,7 @@ def gold_action_can_happen(study: Study) -> Iterator[LaunchCheck]:
         yield warning(
             "gold_action_too_late",
             f"Somebody who does as many tasks as allowed meets about"
-            f" {counted(round(met, 1), 'gold check')}, but the action waits for {failed} failed"
+            f" {in_digits(met)} gold checks, but the action waits for {failed} failed"
             " ones. Raise the share of gold checks or the tasks per annotator, or lower the number"
             " of failures.",
             QUALITY,

@@ -43,6 +43,18 @@ AT_THE_START = {
     PayClaim.UNASKED: "The person who invited you pays you. You do not have to ask.",
     PayClaim.OWN: "At the end you get a code. {instruction}",
 }
+# What the researcher does, on the page that has the codes.
+BY_HAND = {
+    PayClaim.SEND: "People send their code to {contact}. Find it below, pay the person, then mark them as paid.",
+    PayClaim.SHOW: "People show their code to whoever invited them. Find it below, pay the person, then mark them"
+    " as paid.",
+    PayClaim.UNASKED: "Nobody has to ask: pay the people whom you invited, then mark them as paid.",
+    PayClaim.OWN: "People were told: “{instruction}” Find their code below, pay the person, then mark them as paid.",
+}
+UNDECIDED = (
+    "Nothing says how people get their pay: choose it on Recruit. Until you do, they are asked to show"
+    " their code to whoever invited them."
+)
 MAX_INSTRUCTION = 600
 
 
@@ -97,6 +109,12 @@ def pay_claim(channel: Channel) -> PayClaim | None:
     """Return how participants of this channel claim their pay; None if that is not decided."""
     stored = channel.settings.get("pay_claim")
     return PayClaim(stored) if stored else None
+
+
+def pay_by_hand(channel: Channel) -> str:
+    """Return what the researcher does to pay the people of a channel that no platform pays."""
+    claim = pay_claim(channel)
+    return BY_HAND[claim].format(**_stated(channel)) if claim else UNDECIDED
 
 
 class SelfPaying(Platform):

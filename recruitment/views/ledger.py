@@ -10,10 +10,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from annotation.models import Participation
-from recruitment.costs import accounts
+from recruitment.admission import OPEN_LINK
+from recruitment.costs import accounts, highest_fee
 from recruitment.ledger import pays_by_platform, search_for
-from recruitment.models import Payment
+from recruitment.models import Channel, Payment
 from recruitment.people_table import WAITING, lists_with_people, people_on
+from recruitment.platforms import platforms
+from recruitment.platforms.pay_claims import pay_by_hand
 from recruitment.services.payments import settle_payment
 from studies.access import Right, held_right, of_study, shows_study
 from studies.models import Study
@@ -40,6 +43,9 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "beyond_budget": accounting.beyond_budget,
         "under_promise": accounting.under_promise,
         "by_platform": any(map(pays_by_platform, accounting.plan.channels.all())),
+        "by_hand": _by_hand(accounting.plan) if accounting.costs else [],
+        "has_fees": highest_fee(accounting.plan.channels.all()) > 0,
+        "most": accounting.maximum if accounting.costs else None,
         "lists": lists_with_people(entries),
         "chosen": chosen,
         "total": entries.totals.participants,
@@ -54,6 +60,17 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "can_select": True,
     }
     return render(request, "recruitment/ledger.html", context)
+
+
+def _by_hand(study: Study) -> list[str]:
+    """Return what the researcher does to pay people of each channel that does not pay them itself."""
+    channels = list(study.channels.all()) or [Channel(study=study, provider=OPEN_LINK)]
+    known = [(platforms().get(one.provider), one) for one in channels]
+    return [
+        f"{platform.title}: {pay_by_hand(one)}"
+        for platform, one in known
+        if platform and not platform.pays_participants
+    ]
 
 
 @require_POST

@@ -11,7 +11,7 @@ from annotation.models import HIT, Participation, Rater
 from annotation.participant_answers import answers_page, given_answers
 from annotation.participant_evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
 from annotation.selectors import exclusions
-from recruitment.ledger import pays_by_platform, platform_title
+from recruitment.ledger import is_on_platform, pays_by_platform, platform_title
 from recruitment.messages import PART_OF_OTHERS
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
@@ -47,6 +47,7 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "participation": participation,
         "name": participation.rater.pseudonym,
         "source": platform_title(participation),
+        "is_on_platform": is_on_platform(participation),
         "owed": owed(participation),
         "payments": participation.payments.all(),
         "evidence": evidence,

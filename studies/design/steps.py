@@ -145,6 +145,7 @@ class StudyPage:
 _STEPS: dict[str, Step] = {}
 _PAGES: dict[str, StudyPage] = {}
 _CHECKS: list[Checks] = []
+_SIMULATED: dict[str, Combinable] = {}
 
 
 def register_step(step: Step) -> None:
@@ -158,6 +159,11 @@ def register_page(page: StudyPage) -> None:
 def register_checks(checks: Checks) -> None:
     """Let the steps of a draft show what the launch will say, as far as that is found quickly."""
     _CHECKS.append(checks)
+
+
+def register_simulated(expression: Combinable) -> None:
+    """Say by an expression on `Study` whether programs gave ratings of it."""
+    _SIMULATED["is_simulated"] = expression
 
 
 def steps() -> list[Step]:
@@ -318,6 +324,15 @@ class StudyFrame:
         return StudyState.STALLED if is_stalled else StudyState(study.status)
 
     @property
+    def is_simulated(self) -> bool:
+        return bool(getattr(self.study, "is_simulated", False))
+
+    @property
+    def shows_simulated(self) -> bool:
+        """Whether the page may show people or ratings, and these are not real."""
+        return self.is_simulated and self.room not in {Room.DESIGN, Room.GEAR}
+
+    @property
     def can_change(self) -> bool:
         return self.right >= Right.CHANGE
 
@@ -340,6 +355,7 @@ def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet
     }
     facts |= {f"{page.slug}_waiting": page.waiting for page in pages() if page.waiting is not None}
     planned = Unit.objects.filter(study=OuterRef("pk"), role=Unit.Role.MAIN)
+    facts |= _SIMULATED
     return studies.annotate(role=held_role(user), has_units=Exists(planned), **facts)
 
 

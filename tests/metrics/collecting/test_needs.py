@@ -11,7 +11,7 @@ from annotation.models import Comment, Rating
 from annotation.services.late_answers import DECLINED
 from jobs.models import Job
 from metrics.collecting.needs import needs_of
-from recruitment.models import Channel, Payment
+from recruitment.models import Channel, Payment, encrypted
 from recruitment.services.lifecycle import close_study
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
@@ -101,8 +101,11 @@ def test_open_comments_channels_that_fail_and_unconfirmed_payments_do(study):
 def test_only_owners_get_a_button_that_pays(study, role, pays):
     annotator(study).choose()
     study.participations.update(status="finished")
-    (need,) = needs_of(study)
-    assert (need.pays, need.button) == ("awaiting_payment", "Mark 1 person as paid, 2.00 GBP…")
+    (need,) = needs_of(study)  # first the person is paid, by hand
+    assert (need.pays, "2.00 GBP" in need.button) == ("", True)
+    Channel.objects.create(study=study, provider="prolific", secret=encrypted("t"))
+    need = next(one for one in needs_of(Study.objects.get()) if one.code == "awaiting_payment")
+    assert (need.pays, need.button) == ("awaiting_payment", "Pay 1 person, 2.00 GBP…")
     page = member(study, role).get(reverse("metrics:dashboard", args=[study.pk])).text
     assert (reverse("recruitment:pay-many", args=[study.pk]) in page) == pays
     assert f"{reverse('recruitment:ledger', args=[study.pk])}?list=awaiting_payment" in page or pays

@@ -279,7 +279,6 @@ def test_without_bots_nothing_is_called_simulated(study):
     assert licence.evidence["simulated"] == 0
     assert "bots" not in licence.evidence["sentence"]
     page = member(study, "owner").get(page_of(study))
-    assert not page.context["evidence"].is_simulated
     assert "Simulated" not in prose_of(page)
 
 

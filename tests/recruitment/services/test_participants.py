@@ -280,7 +280,8 @@ def test_each_page_before_a_payment_names_who_is_paid_and_how_much():
     channel = Channel.objects.create(study=study, provider="prolific", secret="x")
     Submission.objects.update(channel=channel)
     named = {
-        f"{one.rater.pseudonym}, code {one.submission.completion_code}: 2.00 GBP" for one in people
+        f"{one.rater.pseudonym}, completion code {one.submission.completion_code}: 2.00 GBP"
+        for one in people
     }
     awaiting = awaiting_payment(study)
     assert set(paying_awaiting(study, awaiting).listed) == named

@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -18,6 +19,7 @@ from annotation.services.screening import begin_stage
 from metrics.exports.document.study_facts import limitations
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
+from recruitment.platforms.pay_claims import PayClaim
 from recruitment.services.entry import get_or_create_participation
 from recruitment.services.lifecycle import close_study
 from recruitment.services.payments import approve, note_payment, settle
@@ -158,6 +160,42 @@ def test_the_hourly_rate_is_what_was_really_paid_for_the_time_it_took():
     money = ledger(study).money
     assert money.median_hourly_rate == Decimal("6.00")
     assert money.is_under_promise
+    assert (money.under_promise, money.timed) == (2, 3)
+    rows = {row.participation.rater.external_id: row for row in ledger(study).rows}
+    assert {name for name, row in rows.items() if row.is_under_promise} == {"bob", "eve"}
+    Participation.objects.filter(rater__external_id="eve").update(status="excluded")
+    money = ledger(study).money  # whose time says nothing about the pay for an hour
+    assert (money.median_hourly_rate, money.under_promise, money.timed) == (9, 1, 2)
+    assert sum(row.is_under_promise for row in ledger(study).rows) == 1
+
+
+@pytest.mark.parametrize("claim", [*PayClaim, None])
+def test_the_page_says_how_people_of_each_channel_are_paid_by_hand(client, claim):
+    study = paying_study(User.objects.create_superuser("ruth"))
+    client.force_login(User.objects.get())
+    settings = {"pay_claim": claim, "pay_contact": "pay@n.org", "pay_instruction": "Send a bill."}
+    Channel.objects.create(study=study, provider="open-link", settings=settings if claim else {})
+    Channel.objects.create(study=study, provider="prolific")
+    html = client.get(reverse("recruitment:ledger", args=[study.pk])).content.decode()
+    assert html.count("data-by-hand") == 1
+    said = {PayClaim.SEND: "pay@n.org", PayClaim.OWN: "Send a bill."}
+    assert all((words in html) == (one == claim) for one, words in said.items())
+    assert "fees" not in html[html.index("data-costs") : html.index("</dl>")]
+
+
+def test_a_confirmation_names_the_study_and_leads_back_to_where_it_was_asked(client):
+    study = paying_study(User.objects.create_superuser("ruth"))
+    client.force_login(User.objects.get())
+    complete(person := make_participation(study))
+    finish_participation(participation=person)
+    url, home = reverse("recruitment:pay-many", args=[study.pk]), "http://testserver/admin/"
+    page = client.post(url, {"list": "awaiting_payment"}, headers={"referer": home})
+    assert (page.context["study"], page.context["back"]) == (study, home)
+    again = {"list": "awaiting_payment", "confirmed": "outdated", "back": home}
+    page = client.post(url, again, headers={"referer": f"http://testserver{url}"})
+    assert page.context["back"] == home
+    page = client.post(url, {"list": "awaiting_payment"}, headers={"referer": "https://evil.org/"})
+    assert page.context["back"] == reverse("recruitment:ledger", args=[study.pk])
 
 
 def test_fees_are_counted():
