@@ -115,6 +115,7 @@ PLACE_LOST = Note(
     "The time for your last task ran out before you completed it, so the task was given to another"
     " annotator. Your answers are kept. This is a new task.",
 )
+TEST_PASSED = Note("test_passed", "You passed the test. The tasks begin here.")
 CHECKS_MISSED = Note(
     "checks_missed",
     "Please read the texts carefully. Some of your answers were wrong on texts for which the"

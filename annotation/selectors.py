@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.lookups import IsNull
@@ -15,7 +15,16 @@ from django.db.models.lookups import IsNull
 from annotation.balancing import spaced
 from annotation.gold_checks import draw_gold_check, placed_check, with_check
 from annotation.hot_path_sql import Person, find_work_of, units_of_hit
-from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rater, Rating
+from annotation.models import (
+    HIT,
+    Assignment,
+    HITUnit,
+    Participation,
+    Place,
+    Rater,
+    Rating,
+    ScreeningAttempt,
+)
 from annotation.models.rating import RatingQuerySet
 from studies.models import Criterion, Screening, Study, StudyEvent, Unit
 from tiebreak.errors import InvalidInput
@@ -103,24 +112,36 @@ def mixes_in_checks(study: Study) -> bool:
     Annotators then count items and do not learn where a task ends, because a task with one more
     item than others would say that one of them is a gold check.
     """
-    return _check_rate(study) > 0
+    return _sizes(study).check_rate > 0
 
 
-def _check_rate(study: Study) -> float:
-    """Return the share of HITs with a gold check. Cached once the study opens."""
+def has_test(study: Study) -> bool:
+    return _sizes(study).test > 0
+
+
+class _Sizes(NamedTuple):
+    """The share of HITs with a gold check, and the number of items in the test."""
+
+    check_rate: float = 0.0
+    test: int = 0
+
+
+def _sizes(study: Study) -> _Sizes:
+    """Return what the screening asks for. Cached once the study opens."""
     if study.opened_at is None:
-        return _stored_check_rate(study.pk)
-    return _frozen_check_rate(study.pk, study.opened_at)
+        return _stored_sizes(study.pk)
+    return _frozen_sizes(study.pk, study.opened_at)
 
 
-def _stored_check_rate(study_id: str) -> float:
-    rates = Screening.objects.filter(study=study_id).values_list("check_rate", flat=True)
-    return rates.first() or 0.0
+def _stored_sizes(study_id: str) -> _Sizes:
+    rows = Screening.objects.filter(study=study_id).order_by()
+    stored = rows.values_list("check_rate", "qualification_units").first()
+    return _Sizes(*stored) if stored else _Sizes()
 
 
 @lru_cache(maxsize=256)
-def _frozen_check_rate(study_id: str, _opened_at: datetime) -> float:
-    return _stored_check_rate(study_id)
+def _frozen_sizes(study_id: str, _opened_at: datetime) -> _Sizes:
+    return _stored_sizes(study_id)
 
 
 def reference_units(study: Study, role: Unit.Role) -> list[Unit]:
@@ -198,6 +219,12 @@ class UnitProgress:
     following: int | None = None
     # The public id of the assignment.
     task: str = ""
+
+    @property
+    def next_label(self) -> str:
+        """What the button says that leads on: the last one of a test ends it."""
+        is_last = self.stage == ScreeningAttempt.Stage.QUALIFICATION and self.index == self.of
+        return "Finish the test" if is_last else "Next"
 
 
 @dataclass(frozen=True)
@@ -332,7 +359,7 @@ def position_among_tasks(
 
 def expected_items(study: Study, tasks: int) -> int:
     """Return about how many units these HITs have, gold checks included."""
-    per_task = study.comparisons_per_hit + study.repeats_per_hit + _check_rate(study)
+    per_task = study.comparisons_per_hit + study.repeats_per_hit + _sizes(study).check_rate
     return ceil(tasks * per_task)
 
 

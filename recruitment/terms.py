@@ -115,6 +115,15 @@ def asked_of_one(study: Study, planned: int) -> Asked | None:
     )
 
 
+def checks_can_end_work(study: Study) -> bool:
+    """Whether somebody who fails gold checks gets no more tasks."""
+    screening, ends = (
+        screening_of(study),
+        {Screening.CheckAction.STOP, Screening.CheckAction.EXCLUDE},
+    )
+    return bool(screening and screening.check_rate and screening.check_action in ends)
+
+
 def can_fail(study: Study) -> bool:
     """Whether a test or questions decide who may take part."""
     screening = screening_of(study)

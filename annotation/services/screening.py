@@ -183,6 +183,13 @@ def is_qualified(participation: Participation, screening: Screening, now: dateti
     ).exists()
 
 
+def has_passed_test(assignment: Assignment) -> bool:
+    """Whether the participation began with the test of its study, and passed it."""
+    attempts = ScreeningAttempt.objects.filter(participation=assignment.participation_id)
+    stage = ScreeningAttempt.Stage.QUALIFICATION
+    return attempts.filter(stage=stage, is_passed=True).exists()
+
+
 def clear_participation(*, participation: Participation, now: datetime | None = None) -> Step:
     """Allow a participation to take places once every step is complete. Returns the next step."""
     now = now or database_now()

@@ -11,12 +11,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm, shown_value
 from annotation.hot_path_sql import unit_with_texts
-from annotation.messages import CHECKS_MISSED, DAMAGED_ANSWER, PLACE_LOST, Note
+from annotation.messages import CHECKS_MISSED, DAMAGED_ANSWER, PLACE_LOST, TEST_PASSED, Note
 from annotation.models import Assignment, Participation, ScreeningAttempt
 from annotation.screen_keys import screen_key
 from annotation.selectors import (
     TaskPosition,
     Worksheet,
+    has_test,
     is_a_first,
     lost_previous_place,
     mixes_in_checks,
@@ -27,9 +28,9 @@ from annotation.selectors import (
     worksheet,
     worksheet_of,
 )
-from annotation.services.places import NotCleared, NoWorkLeft, find_work, note_opened
+from annotation.services.places import NotCleared, NoWorkLeft, Work, find_work, note_opened
 from annotation.services.ratings import Answer, RatingResult, submit_ratings
-from annotation.services.screening import screening_of, training_feedback
+from annotation.services.screening import has_passed_test, screening_of, training_feedback
 from annotation.views.comment_box import CommentBox, CommentForm, sent_comment
 from annotation.views.participation_cookie import (
     SeeOther,
@@ -68,8 +69,16 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
         sheet,
         position,
         task_position=position_among_tasks(sheet, position, work.progress, work.previous),
-        notice=PLACE_LOST if may_have_lost and lost_previous_place(work.assignment) else None,
+        notice=_notice(work, may_have_lost=may_have_lost),
     )
+
+
+def _notice(work: Work, *, may_have_lost: bool) -> Note | None:
+    """Return what somebody must know about a new task: that it is the first after the test, or another."""
+    if may_have_lost and lost_previous_place(work.assignment):
+        return PLACE_LOST
+    is_first = work.is_new and not work.progress.completed and has_test(work.assignment.hit.study)
+    return TEST_PASSED if is_first and has_passed_test(work.assignment) else None
 
 
 def _page_without_work(request: HttpRequest, study_id: str, refusal: DomainError) -> HttpResponse:

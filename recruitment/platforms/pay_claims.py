@@ -111,6 +111,11 @@ def pay_claim(channel: Channel) -> PayClaim | None:
     return PayClaim(stored) if stored else None
 
 
+def is_paid_by_code(channel: Channel | None) -> bool:
+    """Whether somebody gets what the study pays only by the completion code."""
+    return channel is not None and pay_claim(channel) not in {None, PayClaim.UNASKED}
+
+
 def pay_by_hand(channel: Channel) -> str:
     """Return what the researcher does to pay the people of a channel that no platform pays."""
     claim = pay_claim(channel)

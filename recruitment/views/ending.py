@@ -13,6 +13,7 @@ from annotation.views.comment_box import CommentBox, sent_comment
 from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
 from recruitment.messages import ENDED, NEXT_STEP, SCREENED_OUT_BY, TEST_PAID, TEST_UNPAID
 from recruitment.platforms import Ending, ReturnInstructions
+from recruitment.platforms.pay_claims import is_paid_by_code
 from recruitment.services.entry import is_paid, resume_participation
 from recruitment.services.leaving import (
     check_may_leave_early,
@@ -153,5 +154,6 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
         "done": hits_of_visit(participation),
         "owed": earned(participation),
         "is_paid_by_task": is_paid_by_task,
+        "needs_code": is_paid_by_code(participation.submission.channel),
     }
     return render(request, "recruitment/leave.html", context)

@@ -29,7 +29,7 @@ from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.platform_sync import enqueue_confirmation
 from recruitment.services.reentry import Browser, is_allowed_reentry
 from recruitment.simulation.raters import is_simulated
-from recruitment.terms import asked_of_one, can_fail
+from recruitment.terms import asked_of_one, can_fail, checks_can_end_work
 from recruitment.views.arrival import address_of, browser_of, entry_or_open_link
 from studies.markdown import render_markdown
 from studies.models import Study
@@ -145,6 +145,7 @@ def about_channel(channel: Channel) -> dict[str, Any]:
         "pay": newcomers_pay(channel, collection.hits),
         "asked": asked_of_one(study, collection.hits),
         "can_fail": can_fail(study),
+        "checks_can_end_work": checks_can_end_work(study),
     }
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.exports.study_export import export_study
@@ -409,3 +410,26 @@ def test_a_return_on_the_platform_leaves_the_test_as_it_was():
     assert not test.filter(surplus=True).exists()
     assert not test.filter(excluded=True).exists()
     assert Rating.objects.counted().filter(unit__role="main").count() == 2
+
+
+def test_the_last_item_of_a_test_says_that_it_ends_it_and_the_first_task_that_it_was_passed():
+    ann = annotator(study_with(test=2, pass_mark=1))
+    labels = []
+    for _ in range(2):
+        page = ann.here()
+        labels.append(page.context["progress"].next_label)
+        assert f">{labels[-1]}</button>" in page.content.decode()
+        assert codes_on(page) == set()
+        sheet = worksheet(ann.participation.assignments.get(run__gt=""))
+        answer = label_for(sheet.assignment, sheet.hit_units[sheet.first_open], right=True)
+        ann.send(form_of(page).hidden | {"criterion-preference": answer})
+    assert labels[0] != labels[1]
+    assert codes_on(ann.here()) == {"test_passed"}
+    assert codes_on(ann.here()) == set()
+
+
+@pytest.mark.parametrize("action", Screening.CheckAction.values)
+def test_the_welcome_page_says_whether_failed_checks_end_the_work(client, action):
+    study = study_with(gold=2, check_rate=0.5, check_action=action, checks_failed=2)
+    page = client.get(reverse("recruitment:welcome", args=[study.pk]))
+    assert ("data-checks" in page.content.decode()) == (action in {"stop", "exclude"})

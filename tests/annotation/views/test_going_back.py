@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.utils.html import strip_tags
 
 from annotation.models import Assignment, Place, Rating
 from annotation.selectors import hits_of_visit
@@ -14,7 +15,7 @@ from studies.models import Study
 from tests.annotation.annotators import Annotator, Page, annotator, form_of, task_of, texts_of
 from tests.annotation.tallies import recount, stored_tallies
 from tests.annotation.test_gold_checks import study_with_checks
-from tests.pages import codes_on
+from tests.pages import codes_on, numbers_in
 from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
@@ -179,6 +180,9 @@ def test_with_gold_checks_nobody_goes_back_and_each_task_says_so_before_its_answ
         page = ann.here()
         assert previous(page) is None
         assert "data-stays" in page.content.decode()
+        # How many items are left would tell, beside the tasks announced, how many are gold checks.
+        bar = re.search(r'<p class="task".*?</p>', page.content.decode(), re.S)
+        assert numbers_in(strip_tags(bar[0])) == {str(page.context["hit"])}
         ann.choose()
     task = Assignment.objects.filter(status="completed").latest("completed_at")
     assert ann.client.get(ann.at("task", task.public_id))["Location"] == ann.at()
