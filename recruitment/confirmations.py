@@ -49,7 +49,9 @@ def opening(study: Study) -> Question:
     return Question(
         title=f"Open “{study.title}”?",
         sentences=sentences,
-        button="Open despite the warnings" if warnings else "Open the study",
+        button=f"Open despite the warning{'s' * (len(warnings) > 1)}"
+        if warnings
+        else "Open the study",
         facts=(study.pk, study.status, now.places, warnings),
         problems=_by_code(check for check in checks if check.is_error),
         warnings=warnings,

@@ -104,7 +104,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
     What people cannot do because the channels do not admit enough of them costs nothing.
     """
     needs = {
-        "the tasks per annotator": study.hits_per_annotator,
+        "the maximum tasks per annotator": study.hits_per_annotator,
         "the reward": study.reward,
         "the minutes per task": study.minutes_per_hit,
     }

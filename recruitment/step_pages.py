@@ -47,7 +47,10 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
 
 Response = HttpResponseRedirect
-NINE_IN_TEN = "Leave empty for nine in ten of the items, rounded up."
+NINE_IN_TEN = (
+    "Leave empty for nine in ten of the items, rounded up: with fewer than ten items, all of them, so"
+    " one slip fails the test."
+)
 ONE_INSTANCE = (
     " With one instance per task there are at most as many as a system has texts for it: here {n}."
     " For more, choose several instances under “bundling”."

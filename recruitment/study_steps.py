@@ -126,7 +126,7 @@ register_step(
         title="Recruit",
         url_name="recruitment:channels",
         position=60,
-        guide="how-to/run-on-prolific",
+        guide="collecting#recruit-annotators",
         status=recruit_status,
         facts={
             "channels": count_of(Channel.objects.filter(**_OF_STUDY, closed_at=None)),

@@ -185,8 +185,8 @@ def _lengths(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
             "length_gap",
             f"The texts of {long_name} are {ratio} the texts of {short_name} (medians of {long:g} and"
             f" {short:g} characters), so annotators can tell them apart, and a preference for longer"
-            " texts would look like a preference for the system. Ask for texts of the same length, or report"
-            " results by length.",
+            " texts would look like a preference for the system. Report results by length, or before the"
+            " study opens, ask for texts of the same length.",
             DATA,
         )
 

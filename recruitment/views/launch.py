@@ -163,8 +163,9 @@ def act(request: HttpRequest, study: Study, action: str) -> HttpResponse:
         ACTIONS[action].prepare_question(study)
         question = ACTIONS[action].question_for(study)
         if question is not None and not is_confirmed(request, question):
+            asked = ask(request, question, back=back)
             transaction.set_rollback(True)  # who cancels has changed nothing
-            return ask(request, question, back=back)
+            return asked
         sentence = ACTIONS[action].do(study, cast(User, request.user), question)
         messages.success(request, sentence)
     return redirect(back)

@@ -20,7 +20,9 @@ class StudyDesignForm(OpenedModelForm):
         fields = "__all__"
         help_texts = {
             "consent": "Text in Markdown. Below it, annotators read what is stored about them; this"
-            " depends on how they were recruited."
+            " depends on how they were recruited.",
+            "reward": "What one person gets for all the tasks they may do. Where each task is paid,"
+            " fewer tasks get their share. Without a maximum of tasks, a single task earns all of it.",
         }
         widgets = {
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),

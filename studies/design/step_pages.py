@@ -46,7 +46,7 @@ class SystemRows(CountsFromOne, DesignRows, admin.StackedInline[StudySystem, Stu
     formset = SystemsOfDataset
     fields = ("position", "system")
     verbose_name = "system"
-    verbose_name_plural = "Systems, in the order of the results (the first is system A)"
+    verbose_name_plural = "Systems, in the order of the exports"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
         return super().get_queryset(request).select_related("system")

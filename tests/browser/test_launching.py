@@ -91,7 +91,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
 
     page.get_by_role("button", name="Open the study…").click()
     look(page, "open")
-    page.get_by_role("button", name="Open despite the warnings").click()
+    page.get_by_role("button", name="Open despite the warning").click()
     expect(state(page, "open")).to_be_visible()
     study.refresh_from_db()
     assignment = take_place(participation=make_participation(study), now=timezone.now())

@@ -78,7 +78,7 @@ def test_strangers_are_sent_to_log_in(client, db):
     ("page", "guide"),
     [
         ("metrics:data-and-report", "how-to/write-the-paper"),
-        ("recruitment:channels", "how-to/run-on-prolific"),
+        ("recruitment:channels", "collecting#recruit-annotators"),
         ("studies:members", "collecting#who-may-do-what"),
         ("recruitment:size", "collecting#limits"),
     ],

@@ -355,7 +355,7 @@ def test_nothing_is_proposed_without_two_values_and_the_tasks_per_person(client,
         assert costs(client, study, hits_per_annotator=2, **{name: value})["offer"] is None
     given = {"minutes_per_hit": "6", "promised_hourly_rate": "12"}
     shown = costs(client, study, **given)
-    assert (shown["offer"], shown["cost"].missing[0]) == (None, "the tasks per annotator")
+    assert (shown["offer"], shown["cost"].missing[0]) == (None, "the maximum tasks per annotator")
     long = {"promised_hourly_rate": "12", "reward": "0.01", "hits_per_annotator": 2}
     Study.objects.update(guidelines="word " * 9000)
     assert costs(client, study, **long)["offer"] is None
