@@ -269,10 +269,14 @@ def title_in(request: HttpRequest, kept: KeptUpload) -> str:
     return title
 
 
+# Such as the number that browsers give a second download, or “final v3”.
+_VERSION = re.compile(r"(?:\s*\(\d+\)|[\s-]+(?:final|draft|copy|v\d+))+$", re.IGNORECASE)
+
+
 def title_of(kept: KeptUpload) -> str:
-    """Return a title from a file's name, without the number that browsers give a second download."""
+    """Return a title from a file's name, without what tells versions of a file apart at its end."""
     stem = Path(kept.name.removesuffix(".gz")).stem.replace("_", " ").strip()
-    title = re.sub(r"\s*\(\d+\)$", "", stem) or stem
+    title = _VERSION.sub("", stem) or stem
     return f"{title[:1].upper()}{title[1:]}"[:MAX_TITLE]
 
 

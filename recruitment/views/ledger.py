@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.models import Participation
 from recruitment.admission import OPEN_LINK
-from recruitment.costs import accounts, highest_fee
+from recruitment.costs import Accounts, accounts, highest_fee
 from recruitment.ledger import pays_by_platform, search_for
 from recruitment.models import Channel, Payment
 from recruitment.people_table import WAITING, lists_with_people, people_on
@@ -43,7 +43,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "beyond_budget": accounting.beyond_budget,
         "under_promise": accounting.under_promise,
         "by_platform": any(map(pays_by_platform, accounting.plan.channels.all())),
-        "by_hand": _by_hand(accounting.plan) if accounting.costs else [],
+        "by_hand": _by_hand(accounting.plan) if _may_owe(accounting) else [],
         "has_fees": highest_fee(accounting.plan.channels.all()) > 0,
         "most": accounting.maximum if accounting.costs else None,
         "lists": lists_with_people(entries),
@@ -60,6 +60,11 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "can_select": True,
     }
     return render(request, "recruitment/ledger.html", context)
+
+
+def _may_owe(accounting: Accounts) -> bool:
+    costs, study = accounting.costs, accounting.plan
+    return costs is not None and bool(costs.owed or study.status != Study.Status.CLOSED)
 
 
 def _by_hand(study: Study) -> list[str]:

@@ -16,8 +16,9 @@ from django.urls import reverse
 
 from annotation.imports import import_jobs
 from annotation.imports.import_jobs import ImportRequest, start_import
-from annotation.imports.kept_uploads import keep_upload, kept_upload
+from annotation.imports.kept_uploads import KeptUpload, keep_upload, kept_upload
 from annotation.imports.sample_files import SAMPLE_FILES
+from annotation.views.imports import title_of
 from jobs.models import Job
 from jobs.worker import run_job
 from recruitment.services.launch_checks import launch_checks
@@ -580,3 +581,16 @@ def test_a_draft_without_texts_gets_those_of_a_file(client, ada):
     assert (study.title, study.systems.count(), study.dataset.instances.count()) == ("Pilot", 2, 4)
     client.force_login(User.objects.create_user("eve", is_staff=True))
     assert client.get(start).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Summaries_city_final_v3.csv", "Summaries city"),
+        ("replies (2).xlsx", "Replies"),
+        ("notes.jsonl.gz", "Notes"),
+        ("v2.csv", "V2"),
+    ],
+)
+def test_the_proposed_title_lacks_what_tells_versions_of_a_file_apart(name, title):
+    assert title_of(KeptUpload("id", name, "token")) == title
