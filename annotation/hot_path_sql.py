@@ -209,14 +209,19 @@ def insert(row: models.Model) -> None:
         cursor.execute(statement, values)
         (row.pk,) = cursor.fetchone()
     row._state.adding, row._state.db = False, connection.alias
-    for field in (f for f in row._meta.concrete_fields if f.has_db_default()):
+    for field in filter(_is_the_databases, row._meta.concrete_fields):
         del row.__dict__[field.attname]  # read from the database if someone asks
+
+
+def _is_the_databases(field: Any) -> bool:
+    """Whether the database alone gives the field its value, as it does the time of an answer."""
+    return bool(field.has_db_default() and not field.has_default())
 
 
 @lru_cache(maxsize=8)
 def _insert_into(model: type[models.Model]) -> tuple[list[Any], str]:
-    filled = {f for f in model._meta.concrete_fields if f.primary_key or f.has_db_default()}
-    fields = [f for f in model._meta.concrete_fields if f not in filled]
+    columns_of = model._meta.concrete_fields
+    fields = [f for f in columns_of if not (f.primary_key or _is_the_databases(f))]
     columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in fields)
     parameters = ", ".join(["%s"] * len(fields))
     table = model._meta.db_table
