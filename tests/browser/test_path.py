@@ -82,8 +82,8 @@ def test_a_study_is_made_on_the_path_step_by_step(
     expect(page.locator("iframe")).to_have_css("width", "360px")
     look(page)
     press(page, "Save and continue")
-    assert (state(page, "task"), state(page, "generate-select")) == ("done", "not needed")
-    page.locator("[data-step=quality] a").click()
+    assert (state(page, "task"), state(page, "generate-select")) == ("done", "done")
+    expect(page.locator("[data-step=quality] a")).to_have_attribute("aria-current", "step")
     look(page)
 
     press(page, "Add a comprehension question")
@@ -106,6 +106,8 @@ def test_a_study_is_made_on_the_path_step_by_step(
     page.get_by_label("Reward per annotator").fill("2")
     expect(page.locator("#cost")).to_contain_text("12.00 GBP")  # 4 tasks, R = 3, 1.00 each
     look(page)
+    press(page, "Save and continue")
+    expect(page.locator("[data-step=analysis-plan] a")).to_have_attribute("aria-current", "step")
     press(page, "Save and continue")
     look(page)
     page.locator(".channel").filter(has_text="Open link").get_by_role(
