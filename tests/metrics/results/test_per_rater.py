@@ -67,5 +67,3 @@ def test_who_was_excluded_is_named_and_what_all_rows_lack_is_said_once(client):
     html = page.content.decode()
     assert f">{out.rater.pseudonym}</a> (excluded)" in html
     assert html.count(NO_INTERVAL) == 1
-    used = page.context["report"].source
-    assert f"Computed from {used.n_used} of {used.n_rows} ratings" in html

@@ -98,13 +98,9 @@ def test_the_parts_are_labelled_in_the_preview_before_the_step_is_saved(client, 
     assert (study.source_label, study.left_label, study.right_label) == ("Article", "A", "<B>")
 
 
-@pytest.mark.parametrize("done", [{}, {"minutes_per_hit": 4}])
-def test_save_and_continue_leads_where_the_button_of_the_list_leads_and_save_back(
-    client, study, done
-):
+def test_save_and_continue_leads_where_the_button_of_the_list_leads_and_save_back(client, study):
     here, values = page_of("studies:task", study), task_of(study)
-    Study.objects.update(**done)
-    leads_to = page_of("recruitment:channels" if done else "recruitment:size", study)
+    leads_to = page_of("recruitment:quality", study)
     assert send(client, here, values | {"_next": "1"})["Location"] == leads_to
     (button,) = lxml.html.fromstring(client.get(here).content).xpath(
         "//nav//a[contains(@class, 'button')]"
