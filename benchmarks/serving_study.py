@@ -61,6 +61,7 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
     study = Study.objects.create(
         title="Generated",
         guidelines="Prefer the clearer text.",
+        consent="A program gives the answers.",
         dataset=dataset,
         ratings_per_hit=ratings,
         comparisons_per_hit=units,
