@@ -16,7 +16,7 @@ from metrics.results.sections import (
     section_named,
     stored_section,
 )
-from metrics.results.selectors import is_simulated, simple_raters_of, stored_report
+from metrics.results.selectors import simple_raters_of, stored_report
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -56,7 +56,6 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
         **asked.context,
         "is_waiting": shown is None and problem is None,
         "here": more.question,
-        "is_simulated": is_simulated(study),
     }
     is_partial = request.headers.get("HX-Request")
     template = "metrics/section.html" if is_partial else "metrics/section_page.html"

@@ -136,7 +136,6 @@ def coefficients_by_stratum(request: HttpRequest, study: Study, criterion: str) 
         "number_of_machine": machines.index(machine) + 1,
         **asked.context,
         "here": "machines",
-        "is_simulated": report is not None and report.simulated,
     }
     is_partial = request.headers.get("HX-Request")
     page = "metrics/stratum_coefficients_page.html"
