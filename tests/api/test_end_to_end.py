@@ -22,6 +22,7 @@ DESIGN = """
 title = "Notes, shortened"
 systems = ["first", "second"]
 guidelines = "Read both texts."
+consent = "Ruth asks you; write to ruth@example.org."
 comparisons_per_hit = 2
 ratings_per_hit = 3
 similarity = "{similarity}"
