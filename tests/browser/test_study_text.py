@@ -168,7 +168,7 @@ def test_no_page_is_wider_than_the_screen(chromium_page: Page, live_server, widt
     page.get_by_role("link", name="Next", exact=True).click()
     expect(page.locator("[data-stage=qualification]")).to_be_visible()
     answer_wrong(page, "qualification")
-    page.get_by_role("link", name="Next", exact=True).click()
+    page.get_by_role("link", name="Finish the test", exact=True).click()
     expect(page.locator("form[action$='/try-again/']")).to_be_visible()
     expect(page.locator(".feedback .wrong")).to_be_visible()
     check_fits(page)
