@@ -40,7 +40,7 @@ class Site:
         both = self.primary.host, self.replica.host
         address = ",".join(f"{host}:{hosts.DATABASE_PORT}" for host in both)
         self.files = Disk(folder / "files", 20)
-        self.clock, self.library = folder / "clock", hosts.clock(folder)
+        self.clock, self.preload = folder / "clock", hosts.clock(folder)
         redis = network.add("redis")
         names = ("web1", "web2", "worker1", "worker2", "worker3")
         machines = [network.add(name) for name in names]
@@ -74,7 +74,7 @@ class Site:
         command = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", bind]
         environment = self.environment
         if host.name == "web2":
-            environment = environment | {"LD_PRELOAD": str(self.library), "CLOCK": str(self.clock)}
+            environment = environment | {"LD_PRELOAD": str(self.preload), "CLOCK": str(self.clock)}
         log = folder / f"{host.name}.log"
         return Server(host, [*command, "--no-control-socket"], environment, log)
 
