@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any, cast
+from zlib import crc32
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -119,13 +120,38 @@ def _shown(study: Study, queue: Queue, agreement: UnitAgreement) -> dict[str, An
     item: ContestedUnit | None = found[0] if found else None
     if item is None:  # it was taken out since the report was made
         return {}
-    words = {str(one): label_in_words(one, item.unit, scale) for one in scale.labels or ()}
     kept = Settlement.objects.filter(unit=item.unit, criterion=criterion).select_related("by")
+    words = _in_words(scale, item.unit.system_names)
     return {
         "criterion": criterion,
         "item": item,
+        "texts": item.texts,
         "labels": list(words.items()),
         "kept": [(words.get(one.label, one.label), one) for one in kept],
         "position": queue.items.index(agreement) + 1,
         "following": queue.after(agreement.unit),
+    } | ({} if kept else _blinded(item, scale))
+
+
+def _blinded(item: ContestedUnit, scale: Scale) -> dict[str, Any]:
+    """Return the texts and the labels without the systems' names, the texts in an order by chance.
+
+    The order is always the same for an item, so that the page can be opened again.
+    """
+    first, second = "Text 1", "Text 2"
+    is_swapped = len(item.texts) == 2 and bool(crc32(item.unit.key.encode()) % 2)
+    texts = item.texts[::-1] if is_swapped else item.texts
+    words = _in_words(scale, (second, first) if is_swapped else (first, second))
+    order = list(scale.labels or ())
+    if is_swapped and scale.kind == "preference":
+        order = [-one if isinstance(one, int) else one for one in order]
+    named = [(name, *of) for name, of in zip((first, second), texts, strict=False)]
+    return {
+        "texts": [(name, text) for name, _, text in named],
+        "labels": [(str(one), words[str(one)]) for one in order],
+        "systems": [(name, system) for name, system, _ in named],
     }
+
+
+def _in_words(scale: Scale, sides: tuple[str, str]) -> dict[str, str]:
+    return {str(one): label_in_words(one, sides, scale) for one in scale.labels or ()}

@@ -150,12 +150,12 @@ def _answers(
 def _words(rating: Rating, unit: Unit, scale: Scale) -> str:
     if rating.label is None:
         return "not parsed"
-    return label_in_words(scale.parse_label(rating.label), unit, scale)
+    return label_in_words(scale.parse_label(rating.label), unit.system_names, scale)
 
 
-def label_in_words(label: Label, unit: Unit, scale: Scale) -> str:
-    """Return a label in words, in which systems have their names."""
-    preferred = dict(zip((-1, 1), unit.system_names, strict=True)).get(scale.side_of(label))
+def label_in_words(label: Label, sides: tuple[str, str], scale: Scale) -> str:
+    """Return a label in words, in which the two sides have these names."""
+    preferred = dict(zip((-1, 1), sides, strict=True)).get(scale.side_of(label))
     if not preferred:
         return scale.short_name(label)
     strength = abs(int(label))

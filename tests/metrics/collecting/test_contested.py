@@ -51,7 +51,7 @@ def test_one_item_after_the_other_is_settled_and_no_rating_changes(study):
     report = ReportSnapshot.objects.get(study=study, digest="").watermark
     first = client.get(at(study))
     assert first.context["item"].unit.key in CONTESTED
-    assert [value for value, _ in first.context["labels"]] == ["-1", "0", "1"]
+    assert {value for value, _ in first.context["labels"]} == {"-1", "0", "1"}
     key = first.context["item"].unit.key
     second = client.post(
         at(study, key), {"label": "1", "reason": "It leaves nothing out."}, follow=True
@@ -65,6 +65,26 @@ def test_one_item_after_the_other_is_settled_and_no_rating_changes(study):
     refresh_report(study=study)
     assert rated(study) == before
     assert ReportSnapshot.objects.get(study=study, digest="").watermark == report
+
+
+def test_who_decides_sees_neither_systems_nor_answers_before_and_each_label_keeps_its_text(study):
+    client, orders = member(study, "owner"), set()
+    for key in CONTESTED:
+        page = client.get(at(study, key))
+        item, systems = page.context["item"], dict(page.context["systems"])
+        decided, revealed = page.text.split("<details", 1)
+        for system, text in item.texts:
+            name = next(name for name, shown in page.context["texts"] if shown == text)
+            assert systems[name] == system
+            label = "-1" if system == item.unit.system_names[0] else "1"
+            assert dict(page.context["labels"])[label] == name
+            assert f">{system}<" not in decided
+            assert system in revealed
+        orders.add(tuple(systems.values()) == item.unit.system_names)
+        assert [words for _, words in page.context["labels"]] == ["Text 1", "tie", "Text 2"]
+    assert orders == {True, False}
+    settle_item(study=study, unit=key, criterion="preference", label="1", reason="Clear.", by=None)
+    assert "systems" not in client.get(at(study, key)).context
 
 
 def test_a_decision_that_is_replaced_stays_as_history_and_in_the_export(study, tmp_path):
