@@ -15,6 +15,7 @@ from annotation.forms import ComprehensionForm
 from annotation.models import HIT, HITUnit, Participation, Rater
 from annotation.selectors import UnitProgress, expected_items, mixes_in_checks, reference_units
 from annotation.services.screening import screening_of
+from annotation.views.comment_box import CommentBox
 from annotation.views.unit_presentation import UnitPage, unit_page
 from recruitment.admission import collection_of, newcomers_pay
 from recruitment.framing import allow_frames
@@ -80,8 +81,19 @@ def _page(
         parts, template = page.context(request, study, criteria), page.template
     else:
         parts, template = {"title": page.title}, "recruitment/preview_absent.html"
-    response = render(request, template, context | parts)
+    context |= _controls(request, study) | parts
+    response = render(request, template, context)
     return allow_frames(response, ["'self'"]) if screen == "framed" else response
+
+
+def _controls(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """Return what annotators may do on each page, by the chosen channel, though nothing of it works."""
+    platform, channel, _ = _by_channel(request, study)
+    participation = Participation(
+        study=study, provider=channel.provider, paid_per=platform.paid_per
+    )
+    comment = CommentBox("") if study.comments else None
+    return {"participation": participation, "comment": comment}
 
 
 def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from lxml import html as lxml_html
 
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
@@ -58,7 +59,7 @@ def test_it_writes_nothing_and_sends_nothing(researcher_client: Client, research
         assert b"csrfmiddlewaretoken" not in page.content
         buttons = page.content.count(b"<button") - page.content.count(b'<button type="button"')
         assert page.content.count(b" disabled>") == buttons
-        assert (buttons > 0) == (name in {"welcome", "guidelines", "unit"})
+        assert (buttons > 0) == (name in {"welcome", "guidelines", "unit", "finish"})
         assert researcher_client.post(at(study, name)).status_code == 405
     assert rows_of_collecting() == before
     assert study.units.count() == (10 if study.status == "open" else 0)
@@ -161,6 +162,24 @@ def test_every_stage_is_shown_as_annotators_meet_it(researcher_client, researche
     assert rows_of_collecting() == before
 
 
+def controls_of(page) -> set[str]:
+    """The words of all that an annotator may press on a page."""
+    root = lxml_html.document_fromstring(page.content.decode())
+    found = root.xpath("//*[self::a or self::button or self::summary][not(ancestor::nav)]")
+    return {" ".join(one.text_content().split()) for one in found}
+
+
+@pytest.mark.parametrize("comments", [True, False])
+def test_it_has_all_controls_of_the_real_pages(researcher_client, researcher, comments):
+    study = make_open_study(instances=2, member=researcher, comments=comments)
+    entered = annotator(study).enter()
+    real = {"guidelines": entered.client.get(entered.at("guidelines")), "unit": entered.here()}
+    assert ("Leave a comment" in controls_of(real["unit"])) == comments
+    for name, page in real.items():
+        on_end = {"Start"} ^ {"Back to rating"} if name == "guidelines" else set()
+        assert controls_of(page) ^ controls_of(researcher_client.get(at(study, name))) == on_end
+
+
 def test_the_task_counts_what_one_annotator_may_do(researcher_client, researcher):
     study = screened(researcher)
     Study.objects.update(hits_per_annotator=2)
@@ -200,7 +219,7 @@ def test_the_end_is_that_of_the_channel_and_leads_nowhere(researcher_client, res
     assert page_of(page) == "end"
     main = page.content.decode().partition("<main")[2]
     assert not re.findall(r'href="(?!\?)', main)
-    assert "<form" not in main
+    assert "action=" not in main
 
 
 def test_only_the_page_in_the_frame_can_be_framed(researcher_client, researcher):
