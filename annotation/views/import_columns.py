@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.http import QueryDict
+from django.utils.text import Truncator
 
 from studies.data.table_import import Choice
 from tiebreak.errors import DomainError
@@ -56,8 +57,13 @@ def _column_row(column: Column, role: str) -> ColumnRow:
         column.name,
         role if kind is None else kind,
         "" if kind is None else role.removeprefix(kind),
-        tuple(example[:EXAMPLE_CHARACTERS] for example in examples),
+        tuple(map(shortened, examples)),
     )
+
+
+def shortened(example: str) -> str:
+    """Return as much of a cell as the pages of columns show."""
+    return Truncator(example).chars(EXAMPLE_CHARACTERS)
 
 
 def choice_of(data: QueryDict) -> Choice:

@@ -285,7 +285,8 @@ def _columns_page(
 ) -> HttpResponse:
     profile, summary, is_preview = inspect_upload(kept, choice)
     rows = column_rows(profile, summary)
-    used = set(summary.plan.columns.values()) if summary.plan else set()
+    plan = summary.plan
+    used = set(plan.columns.values()) if plan else set()
     bad = {problem.row for problem in summary.problems}
     is_counted = None not in bad and len(summary.problems) == summary.n_problems
     is_lost = refusal is not None and not isinstance(refusal, BadTable)
@@ -296,7 +297,7 @@ def _columns_page(
         "rows": chosen_rows(rows, request.POST.dict()) if is_lost else rows,
         "meanings": MEANINGS,
         "title": request.POST.get("title", title_of(kept)),
-        "layout": summary.plan.layout if summary.plan else "",
+        "layout": plan.layout if plan else "",
         "is_prompts": bool(summary.is_usable and not summary.systems),
         "problems": kinds_in(summary),
         "is_preview": is_preview,
@@ -304,6 +305,8 @@ def _columns_page(
         "refusal": refusal,
         # The counts would come from columns other than the chosen ones.
         "is_unclear": refusal is not None and refusal.code == "repeated_role",
+        # A guess that is not sure is counted once somebody says that it is right.
+        "asks_for_columns": bool(plan and plan.columns and (plan.unclear or plan.doubtful)),
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
         "n_bad_rows": len(bad) if is_counted else 0,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from annotation.views.import_columns import EXAMPLE_CHARACTERS
+from annotation.views.import_columns import shortened
 from tiebreak.errors import DomainError
 from tiebreak.formats.layouts import LABEL_OF, RATER_OF, TABLE, Choice, Seen, rater_and_criterion
 from tiebreak.formats.rating_cells import COLUMNS
@@ -61,7 +61,7 @@ def _column(name: str, role: str, cells: list[str]) -> RatingColumn:
     if role.startswith((RATER_OF, LABEL_OF)):
         rater, criterion = rater_and_criterion(role)
         role = LABEL
-    examples = tuple(cell[:EXAMPLE_CHARACTERS] for cell in cells)
+    examples = tuple(map(shortened, cells))
     return RatingColumn(name, role, rater, criterion, examples)
 
 

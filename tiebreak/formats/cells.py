@@ -130,9 +130,9 @@ def check_text(name: str, text: str, max_cell: int = LIMITS.cell) -> str:
 
 def check_id(column: str, value: Any) -> str:
     """Return an id as text: 1 to 200 printable characters without spaces around them."""
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
+    if isinstance(value, bool) or not isinstance(value, (str, int, type(None))):
         raise InvalidInput("not_a_text", f"{column} must be text, not {value!r}"[:200])
-    text = str(value)
+    text = "" if value is None else str(value)
     if not text.strip():
         raise InvalidInput("empty", f"{column} is empty")
     if len(text) > MAX_ID:

@@ -538,6 +538,19 @@ def test_one_system_is_said_at_the_button_with_the_columns_that_look_like_texts(
     assert page.content.decode().count('class="primary"') == (0 if codes else 1)
 
 
+def test_a_guess_that_is_not_sure_is_confirmed_by_one_button(client, ada):
+    steps = [f"Heat {k} g of butter slowly and add the milk little by little." for k in range(6)]
+    file = csv_of(recipe=steps, spring=[*steps[1:], "Stir."], autumn=["Serve it.", *steps[:5]])
+    address = upload(client, file)
+    page = client.get(address)
+    assert not page.context["summary"].is_usable
+    assert b'name="do" value="create"' not in page.content
+    confirmed = client.post(address, form_of(page, do="check"))
+    assert confirmed.context["summary"].is_usable
+    assert not confirmed.context["asks_for_columns"]
+    assert confirmed.context["rows"] == page.context["rows"]
+
+
 def test_the_button_says_how_many_rows_it_leaves_out(client, ada):
     address = upload(client, csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=[*SENTENCES[:3], ""]))
     page = client.get(address)
