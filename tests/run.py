@@ -127,7 +127,7 @@ def all_passes(services: Services, only: str | None) -> Iterator[Pass]:
     again = f"(browser or both_databases) and not (postgresql or {absent})"
     in_browser, simulations = "In a browser and what is marked again, on SQLite", "slow simulations"
     if only is None:
-        # The browser keeps one worker; the other simulates meanwhile.
+        # Simulations, one by one, fill what the files in a browser leave of the two workers' time.
         both = f"({again}) or slow"
         yield Pass("browser", f"{in_browser}, and {simulations}", both, environment, BY_GROUP)
     else:

@@ -16,12 +16,6 @@ from tests.browser.accessibility import check_accessible
 from tests.browser.pages import expect_status, expect_unit
 from tests.studies.factories import make_open_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 SOURCE = "\n".join(f"Mara: line {n} of a long talk about a greenhouse." for n in range(40))
 TEXT_A = "Mara moved the tomatoes to the kitchen.\n\nIvo brings a heater."
 TEXT_B = "Mara moved all of the plants to the kitchen.\n\nIvo will call."

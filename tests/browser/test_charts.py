@@ -5,7 +5,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page
@@ -20,11 +19,6 @@ from tests.browser.test_researcher_pages import log_in
 from tests.tiebreak.formats.bundles import STUDY, write_lines
 from tiebreak.report.registry import on_request
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 WIDTHS = (360, 768, 1280, 1440, 1920)
 SYSTEMS = ["W" * 40, "模型" * 20, "a-system-with-a-name-of-forty-characters", "short"]
 MACHINES = [f"judge {n} with a name of forty characters.." for n in range(6)]

@@ -11,12 +11,6 @@ from tests.browser.test_annotating import enter
 from tests.browser.test_researcher_pages import log_in
 from tests.studies.factories import make_open_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 @pytest.mark.parametrize("has_script", [True, False])
 def test_a_comment_is_typed_and_saved_on_a_phone(browser: Browser, live_server, has_script):

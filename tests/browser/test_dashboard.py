@@ -26,12 +26,6 @@ from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.reading.messages import RANK_SET
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 def rate(study: Study, name: str) -> None:
     assignment = take_place(participation=make_participation(study, name))

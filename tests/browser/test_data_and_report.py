@@ -14,12 +14,6 @@ from tests.browser.test_dashboard import CLIPPED, SHEET
 from tests.browser.test_generate_select import log_in
 from tests.jobs.factories import make_job
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 @pytest.fixture(autouse=True)
 def export_folder(settings, tmp_path):

@@ -8,12 +8,6 @@ from studies.models import Membership, Study
 from tests.browser.test_launching import log_in
 from tests.studies.factories import make_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 IN_SIGHT = """error => {
   const [it, bar] = [error, document.querySelector(".step .save")].map(x => x.getBoundingClientRect());
   return it.top >= 0 && it.bottom <= bar.top;

@@ -30,11 +30,6 @@ from tests.browser.accessibility import (
 from tests.browser.test_researcher_pages import log_in, with_everything
 from tests.studies.factories import make_open_study, make_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 # A menu covers what is below it while it is open.
 OPEN_ALL = (
     "() => document.querySelectorAll('details:not(.gear)').forEach(one => { one.open = true; })"

@@ -16,12 +16,7 @@ from tests.browser.accessibility import check_accessible, check_fits, check_ids
 from tests.browser.pages import numbers
 from tests.paths import ROOT
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.enable_socket,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = pytest.mark.enable_socket
 CASES = ROOT / "tests" / "cases"
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
 

@@ -12,12 +12,6 @@ from tests.browser.test_generate_select import log_in
 from tests.studies.design.test_expert_surveys import with_criteria
 from tests.studies.factories import open_knowingly
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
 def test_a_survey_is_made_and_used_by_one_click_each(

@@ -17,12 +17,6 @@ from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 def of_two_kinds(folder) -> Study:
     study = import_study(path=make_bundle(folder / "b", with_ratings=True)).study

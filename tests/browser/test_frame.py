@@ -9,12 +9,7 @@ from tests.browser.pages import expect_unit
 from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tests.studies.factories import make_open_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.enable_socket,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = pytest.mark.enable_socket
 
 
 def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser: Browser):

@@ -16,12 +16,6 @@ from tests.browser.accessibility import check_accessible, check_fits, check_ids,
 from tests.browser.pages import numbers, success
 from tests.studies.factories import make_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 def log_in(page: Page, url: str, study: Study) -> str:
     """Log in as a member of the study; return the URL of its page."""

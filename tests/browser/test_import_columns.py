@@ -9,12 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessibility import check_accessible, check_ids
 from tests.browser.pages import numbers
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.enable_socket,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = pytest.mark.enable_socket
 TABLE = b"""id,question,bart_summary,t5_summary,third_summary
 1,Why is it late?,It rained all night.,The road was closed.,Nobody had planned it.
 2,How was it made?,By hand in a week.,With a simple machine.,Out of two old ones.

@@ -19,11 +19,6 @@ from tests.machine_raters.synthetic.test_synthetic import judge_of, make
 from tests.studies.factories import make_open_study
 from tiebreak.gateway import Failed, GatewayError
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 __all__ = ["model"]
 PLACES = ("judges", "example-sets", "juries", "synthetic", "perturbed-copies")
 PLACES += ("expert-weights", "scores-study")

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
@@ -18,11 +17,6 @@ from tests.browser.accessibility import check_accessible, check_fits, check_ids
 from tests.browser.pages import numbers, shown, success
 from tests.studies.factories import make_participation, make_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
 
 

@@ -14,11 +14,6 @@ from tests.browser.pages import success
 from tests.browser.test_launching import log_in
 from tests.studies.factories import make_dataset, make_open_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
 
 

@@ -15,11 +15,6 @@ from studies.models import Study
 from tests.browser.test_researcher_pages import log_in
 from tests.paths import ROOT
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 PICTURES = ROOT / "docs" / "pictures"
 # The pages of the finished study, of the one half-way, and of none.
 FINISHED = {

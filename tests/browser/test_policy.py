@@ -14,11 +14,6 @@ from studies.models import Membership, Study
 from tests.browser.test_researcher_pages import with_everything
 from tests.studies.factories import make_open_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 # Before any script of the page, so that nothing it does is missed.
 LISTEN = """
 window.violations = [];

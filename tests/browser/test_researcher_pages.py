@@ -20,12 +20,6 @@ from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
 from tests.studies.factories import make_open_study, make_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 def with_everything(study: Study) -> Study:
     """Add all channels, work that awaits payment and a payment whose outcome is unknown."""

@@ -20,12 +20,7 @@ from tests.tiebreak.formats.bundles import write_lines
 # A busy machine may need long for a job; tests do not wait longer than needed.
 TIMEOUT_MS = 60_000
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.both_databases,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = pytest.mark.both_databases
 
 STUDY = """\
 title = "Which note is better?"

@@ -13,12 +13,6 @@ from tests.browser.accessibility import check_accessible, check_fits, check_targ
 from tests.browser.pages import expect_status, expect_unit, shown
 from tests.studies.factories import make_open_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 HOSTILE = '<script>alert(1)</script><b onclick="x">bold</b> \u202e{{ 7|add:1 }} =1+1'
 
 

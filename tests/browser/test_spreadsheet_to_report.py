@@ -18,12 +18,7 @@ from tests.browser.accessibility import check_accessible, check_fits, check_ids,
 from tests.browser.pages import numbers
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.enable_socket,
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = pytest.mark.enable_socket
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
 TITLE = "Notes for the night shift"
 # An awkward header: no usual name, letters of two scripts, signs, and a column too many.

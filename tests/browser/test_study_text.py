@@ -13,12 +13,6 @@ from tests.browser.accessibility import check_accessible, check_fits
 from tests.browser.pages import expect_status, expect_unit
 from tests.studies.factories import make_open_study, make_study, open_knowingly
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."
 CODE = "def area(side):\n    return side * side\n\n\n    # indented"
 ARABIC = "قال المدير: «انتهى العمل»."

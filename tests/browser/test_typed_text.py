@@ -9,12 +9,6 @@ from studies.models import Membership, Study
 from tests.browser.test_researcher_pages import log_in
 from tests.studies.factories import make_study
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 @pytest.fixture
 def study(page: Page, live_server) -> Study:

@@ -19,12 +19,6 @@ from tests.annotation.tallies import recount, stored_tallies
 from tests.browser.pages import expect_status, expect_unit, numbers, success
 from tests.tiebreak.formats.bundles import make_bundle
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
-
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Dataset:

@@ -1,6 +1,5 @@
 """No table of the results leaves the page of a usual screen, so its last column is read without scrolling."""
 
-import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page
 
@@ -12,11 +11,6 @@ from tests.browser.test_every_page import OPEN_ALL
 from tests.browser.test_researcher_pages import log_in
 from tiebreak.report.registry import SECTIONS, on_request
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.django_db(transaction=True),
-]
 WIDER = """() => [...document.querySelectorAll('main table')].filter(table => {
   const box = table.parentElement;
   return table.checkVisibility() && table.getBoundingClientRect().width > box.clientWidth + 1;
