@@ -26,7 +26,7 @@ NO_TEST_WAS_CHOSEN = 5
 # Workers have a core each; threads of linear algebra would wait for each other there.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 # A file stays with one worker, whose later tests use what its first ones have made.
-BY_FILE, BY_GROUP = ("--dist", "loadfile"), ("--dist", "loadgroup")
+BY_FILE = ("--dist", "loadfile")
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,12 @@ def all_passes(services: Services, only: str | None) -> Iterator[Pass]:
     again = f"(browser or both_databases) and not (postgresql or {absent})"
     in_browser, simulations = "In a browser and what is marked again, on SQLite", "slow simulations"
     if only is None:
-        # Simulations, one by one, fill what the files in a browser leave of the two workers' time.
+        # Files with many tests come first, so that single simulations fill the workers' time at the end.
         both = f"({again}) or slow"
-        yield Pass("browser", f"{in_browser}, and {simulations}", both, environment, BY_GROUP)
+        yield Pass("browser", f"{in_browser}, and {simulations}", both, environment, BY_FILE)
     else:
-        yield Pass("browser", in_browser, again, environment, BY_GROUP)
-        yield Pass("slow", f"The {simulations}", "slow", environment, BY_GROUP)
+        yield Pass("browser", in_browser, again, environment, BY_FILE)
+        yield Pass("slow", f"The {simulations}", "slow", environment, BY_FILE)
 
 
 @contextmanager

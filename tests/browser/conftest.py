@@ -29,11 +29,10 @@ expect.set_options(timeout=20_000)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is here; a file stays with one worker, and its server needs rows that are committed."""
+    """Mark what is here, and have rows committed, as the server in another thread needs them."""
     for item in items:
         if FOLDER in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
             item.add_marker(pytest.mark.django_db(transaction=True))
 
 

