@@ -21,12 +21,11 @@ from dataclasses import dataclass, field, replace
 from tests import covered
 from tests.paths import ROOT
 
-PYTEST = (sys.executable, "-m", "pytest", "-n", "2")
+# A file stays with one worker, whose later tests use what its first ones have made.
+PYTEST = (sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile")
 NO_TEST_WAS_CHOSEN = 5
 # Workers have a core each; threads of linear algebra would wait for each other there.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
-# A file stays with one worker, whose later tests use what its first ones have made.
-BY_FILE = ("--dist", "loadfile")
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,6 @@ QUICK = Pass(
     "On SQLite",
     "not (postgresql or redis or browser or slow or thorough)",
     options=(
-        *BY_FILE,
         "--nomigrations",
         "--hypothesis-profile=quick",
         "--ignore=tests/browser",
@@ -121,18 +119,18 @@ def all_passes(services: Services, only: str | None) -> Iterator[Pass]:
     here = f"(not browser or both_databases) and not ({absent})"
     if services.postgresql:
         database = {"TIEBREAK_DATABASE_URL": services.postgresql}
-        yield Pass("postgresql", "On PostgreSQL", here, environment | database, BY_FILE)
+        yield Pass("postgresql", "On PostgreSQL", here, environment | database)
     else:
-        yield Pass("postgresql", "On SQLite", here, environment, BY_FILE)
+        yield Pass("postgresql", "On SQLite", here, environment)
     again = f"(browser or both_databases) and not (postgresql or {absent})"
     in_browser, simulations = "In a browser and what is marked again, on SQLite", "slow simulations"
     if only is None:
         # Files with many tests come first, so that single simulations fill the workers' time at the end.
         both = f"({again}) or slow"
-        yield Pass("browser", f"{in_browser}, and {simulations}", both, environment, BY_FILE)
+        yield Pass("browser", f"{in_browser}, and {simulations}", both, environment)
     else:
-        yield Pass("browser", in_browser, again, environment, BY_FILE)
-        yield Pass("slow", f"The {simulations}", "slow", environment, BY_FILE)
+        yield Pass("browser", in_browser, again, environment)
+        yield Pass("slow", f"The {simulations}", "slow", environment)
 
 
 @contextmanager
