@@ -20,11 +20,10 @@ from benchmarks.crowd import Annotator
 from benchmarks.faults import hosts
 from benchmarks.faults.kinds import FAULTS
 from benchmarks.faults.site import HITS, PEOPLE, RATINGS, SCORED, Site, Trial
-from benchmarks.harness import RESULTS
 from benchmarks.servers import ROOT
 
 PAGE = ROOT / "docs" / "reliability.md"
-FILE = ROOT / RESULTS / "faults.json"
+FILE = Path(__file__).with_name("results.json")
 TEXT = Path(__file__).with_name("page.md")
 
 
