@@ -9,7 +9,6 @@ from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warn
 from recruitment.models import Channel
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.pay_claims import pay_claim
-from recruitment.public_address import address_problem
 from recruitment.services.channels import (
     ChannelState,
     ChannelStatus,
@@ -17,6 +16,7 @@ from recruitment.services.channels import (
     has_open_link,
 )
 from studies.models import Study
+from studies.public_address import address_problem
 from tiebreak.errors import DomainError
 
 

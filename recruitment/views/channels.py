@@ -28,7 +28,6 @@ from recruitment.models import Channel
 from recruitment.pay import Cost
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.invitation import invitations
-from recruitment.public_address import public_url
 from recruitment.services.channels import (
     ChannelStatus,
     channel_for,
@@ -54,6 +53,7 @@ from studies.access import (
 )
 from studies.design.opened_forms import take_turn
 from studies.models import Study
+from studies.public_address import public_url
 from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
 

@@ -21,7 +21,6 @@ from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LAUNCH, LaunchCheck
 from recruitment.launch.plan import PLANNING
-from recruitment.public_address import public_url
 from recruitment.services.channels import channel_statuses
 from recruitment.services.cloning import clone_study
 from recruitment.services.dry_runs import dry_runs_of, suggested_raters
@@ -34,6 +33,7 @@ from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
 from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, study_frame
 from studies.models import Study
+from studies.public_address import public_url
 from studies.refusals import told
 from tiebreak.digits import money
 

@@ -23,8 +23,8 @@ from lxml import html
 from metrics.results.services import refresh_report
 from recruitment.framing import framed_address
 from recruitment.models import Channel
-from recruitment.public_address import public_url
 from studies.models import Membership
+from studies.public_address import public_url
 from tests.annotation.annotators import Annotator
 from tests.architecture.test_urls import address, patterns
 from tests.paths import ROOT
