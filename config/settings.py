@@ -233,6 +233,9 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "csp",
     "django_htmx",
     "rest_framework",
@@ -357,10 +360,16 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 # Password guessing leads to a temporary lockout; see `studies.members.login_throttle`.
+# Whether everybody who logs in needs a second factor, or whoever turned it on.
+TIEBREAK_TWO_FACTOR = _choice("TIEBREAK_TWO_FACTOR", ("optional", "required"), "optional")
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
+    "studies.members.two_factor.PasswordBackend"
+    if TIEBREAK_TWO_FACTOR == "required"
+    else "django.contrib.auth.backends.ModelBackend",
+    "studies.members.two_factor.SecondFactorBackend",
 ]
+OTP_TOTP_ISSUER = "Tiebreak"
 AXES_HANDLER = "studies.members.login_throttle.LoginThrottle"
 AXES_CLIENT_IP_CALLABLE = "studies.members.login_throttle.login_address"
 AXES_FAILURE_LIMIT = 8  # per name and address
@@ -485,6 +494,7 @@ SPECTACULAR_SETTINGS = {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
         "MachineRaterKind": "machine_raters.models.MachineRater.Kind",
+        "MemberRole": "studies.models.Membership.Role",
         "ReferenceUnitRole": "api.serializers.items.ROLE_CHOICES",
         "TextFormat": "studies.rendering.renderers.text_formats",
     },

@@ -4,12 +4,16 @@ from typing import Any, cast
 
 from django.contrib.admin import AdminSite
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
 
 from annotation.views.starts import STARTS
 from metrics.demo import demo_study_of
 from metrics.home import is_demo_loading, study_cards
+from studies.members.two_factor_pages import LoginPage
 
 
 class ResearcherSite(AdminSite):
@@ -17,6 +21,22 @@ class ResearcherSite(AdminSite):
     index_title = "Studies"
     site_url = None
     enable_nav_sidebar = False
+
+    @method_decorator(never_cache)
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the admin's page to log in, which leads on to the second factor."""
+        if request.method == "GET" and self.has_permission(request):
+            return redirect("admin:index")
+        context = {
+            **self.each_context(request),
+            "title": "Log in",
+            "app_path": request.get_full_path(),
+            "username": request.user.get_username(),
+            **(extra_context or {}),
+        }
+        return cast(HttpResponse, LoginPage.as_view(extra_context=context)(request))
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

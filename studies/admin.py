@@ -20,6 +20,8 @@ from django.core.paginator import Paginator
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from studies.access import (
     Right,
@@ -93,7 +95,8 @@ class TeamAdmin(LocksRow, ForSuperusers, DeclaredLookups, GroupAdmin):
     form = OpenedModelForm
 
 
-admin.site.unregister([User, Group])
+# The secrets of second factors are shown to nobody.
+admin.site.unregister([User, Group, StaticDevice, TOTPDevice])
 admin.site.register(User, PeopleAdmin)
 admin.site.register(Group, TeamAdmin)
 

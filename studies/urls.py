@@ -1,4 +1,4 @@
-"""The pages of a study's design, templates, members and log."""
+"""The pages of a study's design, templates, members and log, and of accounts."""
 
 from django.urls import path
 
@@ -6,6 +6,7 @@ import studies.converters  # noqa: F401  registers public_id
 from studies import guide_pages, log_pages
 from studies.data import copy_pages
 from studies.design import protocol_pages, step_pages
+from studies.members import two_factor_pages
 
 app_name = "studies"
 STUDY = "studies/<public_id:study_id>/"
@@ -21,5 +22,7 @@ urlpatterns = [
     path(f"{STUDY}perturbed-copies/", copy_pages.perturbed_copies, name="perturbed-copies"),
     path(f"{STUDY}perturbed-copies/by-model/", copy_pages.model_copies, name="model-copies"),
     path(f"{STUDY}members/", step_pages.members, name="members"),
+    path("log-in/code/", two_factor_pages.second_factor, name="second-factor"),
+    path("account/two-factor/", two_factor_pages.account, name="two-factor"),
     path(f"{STUDY}log/", log_pages.log, name="log"),
 ]

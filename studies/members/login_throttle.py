@@ -50,7 +50,7 @@ class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
         Returns the limit if another count is full.
         """
         name, address = get_client_username(request, credentials), request.axes_ip_address
-        if browser := _known_browser(request, name):
+        if browser := known_browser(request, name):
             # Failures are stored with it to distinguish them from others at this address.
             request.axes_user_agent = browser
             return _failures(request, username=name, user_agent=browser)
@@ -88,7 +88,7 @@ class KnownBrowserMiddleware:
         return response
 
 
-def _known_browser(request: HttpRequest, name: str | None) -> str:
+def known_browser(request: HttpRequest, name: str | None) -> str:
     """Return what tells this browser from others, or "" if this name did not log in there."""
     cookie, max_age = request.COOKIES.get(COOKIE, ""), timedelta(days=KNOWN_DAYS)
     try:

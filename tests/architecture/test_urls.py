@@ -18,6 +18,7 @@ ANONYMOUS = {
     "live",
     "ready",
     "admin:login",
+    "studies:second-factor",
     "admin:logout",
     "admin:jsi18n",
     "recruitment:welcome",
