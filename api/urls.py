@@ -5,6 +5,7 @@ import studies.converters  # noqa: F401  registers public_id
 from api import pages
 from api.views import schema
 from api.views.channels import Channels
+from api.views.invitations import Invitations
 from api.views.items import Items, ReferenceUnits
 from api.views.jobs import Imports, Jobs
 from api.views.machine_raters import MachineRaters
@@ -27,6 +28,7 @@ router.register(f"{STUDY}separability", Scores, "score")
 router.register(f"{STUDY}channels", Channels, "channel")
 router.register(f"{STUDY}participants", Participants, "participant")
 router.register(f"{STUDY}jobs", Jobs, "job")
+router.register(f"{STUDY}invitations", Invitations, "invitation")
 router.register(f"{STUDY}webhooks", Webhooks, "webhook")
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),

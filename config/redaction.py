@@ -1,4 +1,4 @@
-"""Redaction of frame tokens, links that reset passwords, query strings and the values of rows in all logs.
+"""Redaction of frame tokens, links that reset passwords or invite, query strings and the values of rows in all logs.
 
 Platforms put worker ids into query strings, a framed URL is a participant's credential, and
 PostgreSQL prints the values of refused rows. Formatters therefore redact every line, including
@@ -14,6 +14,7 @@ from config.json_log import JsonFormatter
 RULES = (
     (re.compile(r"/f/[^/\s\"'?]+"), "/f/…"),
     (re.compile(r"/admin/reset/[^\s\"'?]+"), "/admin/reset/…"),
+    (re.compile(r"/invitation/[^\s\"'?]+"), "/invitation/…"),
     (re.compile(r"\?[^\s\"<>]+"), "?…"),
     (re.compile(r"(Key \([^)]*\)=)\(.*\)"), r"\1(…)"),
     (re.compile(r"(Failing row contains )\(.*\)"), r"\1(…)"),

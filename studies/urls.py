@@ -6,7 +6,7 @@ import studies.converters  # noqa: F401  registers public_id
 from studies import guide_pages, log_pages
 from studies.data import copy_pages
 from studies.design import protocol_pages, step_pages
-from studies.members import two_factor_pages
+from studies.members import invitation_pages, two_factor_pages
 
 app_name = "studies"
 STUDY = "studies/<public_id:study_id>/"
@@ -22,6 +22,19 @@ urlpatterns = [
     path(f"{STUDY}perturbed-copies/", copy_pages.perturbed_copies, name="perturbed-copies"),
     path(f"{STUDY}perturbed-copies/by-model/", copy_pages.model_copies, name="model-copies"),
     path(f"{STUDY}members/", step_pages.members, name="members"),
+    path(f"{STUDY}invitations/", invitation_pages.to_study, name="invitations"),
+    path(
+        f"{STUDY}invitations/<public_id:invitation_id>/withdraw/",
+        invitation_pages.withdraw_from_study,
+        name="withdraw-invitation",
+    ),
+    path("invitations/", invitation_pages.to_server, name="server-invitations"),
+    path(
+        "invitations/<public_id:invitation_id>/withdraw/",
+        invitation_pages.withdraw_from_server,
+        name="withdraw-server-invitation",
+    ),
+    path("invitation/<str:token>/", invitation_pages.invitation, name="accept-invitation"),
     path("log-in/code/", two_factor_pages.second_factor, name="second-factor"),
     path("account/two-factor/", two_factor_pages.account, name="two-factor"),
     path(f"{STUDY}log/", log_pages.log, name="log"),

@@ -17,8 +17,8 @@ from studies.design.opened_forms import OpenedModelForm
 from studies.models import Membership, Study
 
 NOBODY = (
-    "No researcher has this user name or e-mail address. Check the spelling, or ask the server's"
-    " administrator to create an account."
+    "No researcher has this user name or e-mail address. Check the spelling, or invite them"
+    " by e-mail."
 )
 NO_OWNER = "A study needs at least one owner. Make someone an owner first."
 

@@ -48,6 +48,8 @@ OF_NO_STUDY = (
     "None",
     "studies:guide",
     "revoke-token",
+    "accept-invitation",
+    "server-invitation",
     "sample-file",
     "column-problems",
     "annotation:import",
@@ -63,6 +65,8 @@ NEEDED: dict[str, dict[str, Right]] = {
         "api:webhook-list": Right.CHANGE,
         "metrics:remove-study": Right.OWN,
         "recruitment:own-data": Right.OWN,
+        "studies:invitations": Right.OWN,
+        "api:invitation-list": Right.OWN,
     },
     "post": {
         **dict.fromkeys(DOWNLOADS, Right.READ),
@@ -73,10 +77,13 @@ NEEDED: dict[str, dict[str, Right]] = {
         "api:participant-bonus": Right.OWN,
         "api:participant-reject": Right.OWN,
         "studies:members": Right.OWN,
+        "studies:invitations": Right.OWN,
+        "studies:withdraw-invitation": Right.OWN,
+        "api:invitation-list": Right.OWN,
     },
     "put": {},
     "patch": {},
-    "delete": {"api:study-detail": Right.OWN},
+    "delete": {"api:study-detail": Right.OWN, "api:invitation-detail": Right.OWN},
 }
 DEFAULTS = {"get": Right.READ} | dict.fromkeys(("post", "put", "patch", "delete"), Right.CHANGE)
 

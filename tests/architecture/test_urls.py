@@ -19,6 +19,7 @@ ANONYMOUS = {
     "ready",
     "admin:login",
     "studies:second-factor",
+    "studies:accept-invitation",
     "admin:logout",
     "admin:jsi18n",
     "recruitment:welcome",

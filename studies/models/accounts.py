@@ -1,0 +1,38 @@
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models
+
+from jobs.clock import Moment
+from studies.models.study import Membership, Study
+from tiebreak.identifiers import new_public_id
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+class Invitation(models.Model):
+    """An e-mail address whose owner may join a study or, without a study, the server.
+
+    The row is deleted when the invitation is accepted or withdrawn, so that its link works once.
+    """
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(
+        Study, null=True, on_delete=models.CASCADE, related_name="invitations"
+    )
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Membership.Role.choices, blank=True)
+    invited_by: "models.ForeignKey[User, User]" = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    # Whether the link was sent, so that whoever has it owns the address, and nobody else sees it.
+    is_sent = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.email
