@@ -5,6 +5,7 @@ refuses to start with settings that are only safe in development.
 """
 
 import re
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,15 @@ def _address(name: str) -> str:
             f" https://example.org/tiebreak, not {value!r}."
         )
     return value
+
+
+def _pair(name: str) -> tuple[str, str]:
+    """Return the two parts of a value such as groups=researchers; empty ones if there is none."""
+    value = str(env.str(name, default=""))
+    first, _, second = value.partition("=")
+    if value and not (first and second):
+        raise ImproperlyConfigured(f"{name} must be such as groups=researchers, not {value!r}.")
+    return first, second
 
 
 def _options(label: str) -> dict[str, Any]:
@@ -370,6 +380,34 @@ AUTHENTICATION_BACKENDS = [
     "studies.members.two_factor.SecondFactorBackend",
 ]
 OTP_TOTP_ISSUER = "Tiebreak"
+# A provider of single sign-on by OpenID Connect. Without an issuer, nobody can log in with one.
+TIEBREAK_OIDC_ISSUER = _address("TIEBREAK_OIDC_ISSUER")
+TIEBREAK_OIDC = bool(TIEBREAK_OIDC_ISSUER)
+TIEBREAK_OIDC_CLIENT_ID = str(env.str("TIEBREAK_OIDC_CLIENT_ID", default=""))
+TIEBREAK_OIDC_CLIENT_SECRET = str(env.str("TIEBREAK_OIDC_CLIENT_SECRET", default=""))
+if TIEBREAK_OIDC:
+    if not (TIEBREAK_OIDC_CLIENT_ID and TIEBREAK_OIDC_CLIENT_SECRET):
+        raise ImproperlyConfigured(
+            "TIEBREAK_OIDC_ISSUER needs TIEBREAK_OIDC_CLIENT_ID and TIEBREAK_OIDC_CLIENT_SECRET,"
+            " which the provider gives you."
+        )
+    if PRODUCTION and not TIEBREAK_OIDC_ISSUER.startswith("https://"):
+        raise ImproperlyConfigured("TIEBREAK_OIDC_ISSUER must begin with https:// in production.")
+    if find_spec("authlib") is None:
+        raise ImproperlyConfigured("TIEBREAK_OIDC_ISSUER needs a package: pip install Authlib.")
+# What the button to log in says after "Log in with".
+TIEBREAK_OIDC_NAME = str(env.str("TIEBREAK_OIDC_NAME", default="your institution"))
+# Who may log in with it: verified addresses of these domains, and a claim's value such as
+# groups=researchers. By default, everybody who has an account here.
+TIEBREAK_OIDC_DOMAINS = _hosts("TIEBREAK_OIDC_DOMAINS")
+TIEBREAK_OIDC_GROUP = _pair("TIEBREAK_OIDC_GROUP")
+# Whether those without an account get one, who may prepare studies and see nobody else's.
+TIEBREAK_OIDC_NEW_ACCOUNTS = _boolean("TIEBREAK_OIDC_NEW_ACCOUNTS", default=False)
+if TIEBREAK_OIDC_NEW_ACCOUNTS and not (TIEBREAK_OIDC_DOMAINS or TIEBREAK_OIDC_GROUP[0]):
+    raise ImproperlyConfigured(
+        "TIEBREAK_OIDC_NEW_ACCOUNTS needs TIEBREAK_OIDC_DOMAINS or TIEBREAK_OIDC_GROUP, because"
+        " otherwise everybody whom the provider knows would get an account."
+    )
 AXES_HANDLER = "studies.members.login_throttle.LoginThrottle"
 AXES_CLIENT_IP_CALLABLE = "studies.members.login_throttle.login_address"
 AXES_FAILURE_LIMIT = 8  # per name and address

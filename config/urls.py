@@ -15,6 +15,7 @@ from api.problems import unforeseen
 from config.monitoring import metrics
 from jobs.health import health, live, ready
 from studies.members.password_reset import password_reset_urls
+from studies.members.single_sign_on import single_sign_on_urls
 from tiebreak.formats.confined import FULL
 
 
@@ -47,6 +48,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     # Before the admin, which answers every address below its own.
     *(password_reset_urls() if settings.TIEBREAK_HAS_EMAIL else []),
+    *(single_sign_on_urls() if settings.TIEBREAK_OIDC else []),
     path("admin/", admin.site.urls),
     path("", include("studies.urls")),
     path("", include("annotation.urls")),

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -34,6 +35,7 @@ class ResearcherSite(AdminSite):
             "title": "Log in",
             "app_path": request.get_full_path(),
             "username": request.user.get_username(),
+            "single_sign_on": settings.TIEBREAK_OIDC and settings.TIEBREAK_OIDC_NAME,
             **(extra_context or {}),
         }
         return cast(HttpResponse, LoginPage.as_view(extra_context=context)(request))

@@ -1,6 +1,6 @@
 """Models of the study design: datasets, studies, criteria, units, selection and separability."""
 
-from studies.models.accounts import Invitation as Invitation
+from studies.models.accounts import Invitation as Invitation, SingleSignOn as SingleSignOn
 from studies.models.changes import ReportChanges as ReportChanges
 from studies.models.dataset import (
     Dataset as Dataset,

@@ -36,3 +36,22 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return self.email
+
+
+class SingleSignOn(models.Model):
+    """By what a provider of single sign-on knows the owner of an account."""
+
+    user: "models.ForeignKey[User, User]" = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="single_sign_ons"
+    )
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="sign_on_is_of_one_account"),
+            models.UniqueConstraint(fields=["issuer", "user"], name="account_has_one_sign_on"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} by {self.issuer}"
