@@ -83,6 +83,7 @@ Tiebreak is running. The ratings of the demo are simulated.
   Results      {here}/studies/{finished}/results/   of a finished study
   Collect      {here}/studies/{half_way}/   the same study half-way
   Annotator    {here}/s/{half_way}/   rate it yourself
+  E-mails      {getattr(settings, "EMAIL_FILE_PATH", "sent")}   invitations and new passwords, as files
 
 Ctrl-C stops everything.
 """

@@ -97,7 +97,6 @@ class SetUpForm(CodeForm):
     password = forms.CharField(
         strip=False, widget=forms.PasswordInput({"autocomplete": "current-password"})
     )
-    field_order = ("password", "code")
 
 
 def _turn_on(request: HttpRequest, user: User, to: str, *, is_waiting: bool) -> HttpResponse:
