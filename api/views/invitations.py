@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from api.resources import Resource, endpoint
-from api.serializers.invitations import InvitationSerializer, NewInvitation
+from api.serializers.invitations import InvitationSerializer, MadeInvitation, NewInvitation
 from studies.access import Right
 from studies.members.invitations import invitations_to, invite, withdraw
 from studies.models import Invitation
@@ -20,11 +20,12 @@ class Invitations(Resource):
         """List a study's open invitations."""
         return invitations_to(self.study(Right.OWN))
 
-    @endpoint(takes=NewInvitation, gives=InvitationSerializer, status=201)
+    @endpoint(takes=NewInvitation, gives=MadeInvitation, status=201)
     def create(self) -> Invitation:
         """Invite somebody by e-mail to a study.
 
-        An earlier invitation of the same address to this study is void.
+        An earlier invitation of the same address to this study is void. Where the server sends no e-mails,
+        the answer has the link to pass on.
         """
         address = partial(public_url, self.request._request)
         study = self.study(Right.OWN)

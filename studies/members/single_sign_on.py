@@ -119,7 +119,6 @@ def _claims(request: HttpRequest) -> Claims:
         claims_options={
             "iss": {"essential": True, "value": issuer},
             "aud": {"essential": True, "value": client},
-            "nonce": {"essential": True},
         },
     )
     claims = dict(token["userinfo"])

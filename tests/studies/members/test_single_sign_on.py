@@ -98,6 +98,7 @@ OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     [
         {"iss": "https://other.example.org"},
         {"aud": "another-client"},
+        {"aud": "another-client", "azp": CLIENT},
         {"aud": ["another-client", "third"], "azp": "another-client"},
         {"nonce": "another"},
         {"nonce": None},

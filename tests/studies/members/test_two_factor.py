@@ -184,10 +184,12 @@ def test_turning_it_on_needs_password_and_code_and_ends_other_sessions(client, r
     assert not TOTPDevice.objects.exists()
     codes = recovery_codes(turned_on(client, password=PASSWORD))
     assert len(codes) == two_factor.RECOVERY_CODES
+    used = code_of(TOTPDevice.objects.get().bin_key)
     assert is_logged_in(client)
     assert not is_logged_in(elsewhere)
     again = Client()
     log_in(again)
+    assert give(again, used).status_code == 200
     assert give(again, codes[3]).status_code == 302
     page = client.get(ACCOUNT).content.decode()
     assert not any(code in page for code in codes)
