@@ -8,15 +8,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import median
+from statistics import geometric_mean
 from typing import Any
 
 from scipy.stats import binomtest
 
 from annotation.models import Participation, Rater, Rating
-from annotation.services.screening import CheckRecord, check_record
+from annotation.services.screening import CheckRecord, check_record, check_records
 from annotation.views.unit_presentation import Choice, choice_as_shown
 from studies.models import Unit, texts_of
+from tiebreak.digits import duration, percent
 
 # Only the newest answers are looked at so that the page of a tireless annotator opens.
 MAX_ANSWERS = 2000
@@ -24,8 +25,15 @@ MAX_ANSWERS = 2000
 MAX_AT_ONCE = 2000
 # Average adults read 238 words of non-fiction a minute, and hardly any over 600 (Brysbaert 2019).
 FAST_WORDS_PER_MINUTE = 600
-FEW = 20
+# The least numbers from which a person should look. Rules with a probability need none.
+FEW_FAST = 3
+FEW_TIMES = 5
+FEW_PAIRS = 20
+FEW_REPEATS = 4
+# Prolific lets researchers reject who failed two attention checks.
+FEW_FAILED = 2
 UNLIKELY = 0.001
+NO_CHECKS = CheckRecord(0, 0)
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,26 @@ class Sign:
     is_unusual: bool = False
     rule: str = ""
     is_share: bool = True
+
+    @property
+    def said(self) -> str:
+        """The number in a few words, for a table; only of a sign that has one."""
+        value, others = (
+            None if one is None else percent(one) if self.is_share else duration(one)
+            for one in (self.value, self.others)
+        )
+        return SAID[self.name].format(value=value, others=others, n=self.n)
+
+
+SAID = {
+    "seconds": "{value} s an answer, others {others} s",
+    "fast": f"{{value}} faster than {FAST_WORDS_PER_MINUTE} words a minute",
+    "agreement": "{value} agreement with others, who have {others}",
+    "repeats": "{value} of {n} repeated items answered the same way",
+    "checks": "{value} of {n} gold checks failed",
+    "first-text": "{value} for the text shown first",
+    "run": "one choice {value} times in a row",
+}
 
 
 @dataclass(frozen=True)
@@ -64,30 +92,35 @@ class Evidence:
 def evidence_of(participation: Participation) -> Evidence:
     """Return the evidence about a participation, excluded ratings included, in three statements."""
     rows = list(_answers_of([participation.pk])[:MAX_ANSWERS])[::-1]
+    checks = check_record(participation)
     return Evidence(
         answers=len(rows),
         translated=sum(map(is_translated, rows)),
-        checks=check_record(participation),
-        signs=_signs(rows, _by_unit(rows)),
+        checks=checks,
+        signs=_signs(rows, _by_unit(rows), checks),
     )
 
 
-def worth_a_look(participations: Collection[int]) -> set[int]:
-    """Return those of the participations that have an unusual sign, by the rules of their own pages.
+def worth_a_look(people: Collection[Participation]) -> dict[int, list[Sign]]:
+    """Return the unusual signs of those participations of a study that have any, by their ids.
 
-    Of more than `MAX_AT_ONCE` answers nothing is returned. Takes few statements.
+    The rules are those of their own pages. Excluded people need no look any more. Of more than
+    `MAX_AT_ONCE` answers nothing is returned. Takes few statements.
     """
-    newest = _answers_of(participations)
-    if newest.order_by()[: MAX_AT_ONCE + 1].count() > MAX_AT_ONCE:
-        return set()
+    raters = {one.pk: one.rater_id for one in people if one.status != Participation.Status.EXCLUDED}
+    newest = _answers_of(raters)
+    if not raters or newest.order_by()[: MAX_AT_ONCE + 1].count() > MAX_AT_ONCE:
+        return {}
     by_unit, answers = _by_unit(newest), defaultdict(list)
     for row in newest:
         answers[row.assignment.participation_id].append(row)
-    return {
-        person
+    checks = check_records(next(iter(people)).study_id, raters=set(raters.values()))
+    found = {
+        person: _signs(rows[:MAX_ANSWERS][::-1], by_unit, checks.get(raters[person], NO_CHECKS))
         for person, rows in answers.items()
-        if any(sign.is_unusual for sign in _signs(rows[:MAX_ANSWERS][::-1], by_unit))
     }
+    unusual = {person: [one for one in signs if one.is_unusual] for person, signs in found.items()}
+    return {person: signs for person, signs in unusual.items() if signs}
 
 
 def _answers_of(participations: Collection[int]) -> Any:
@@ -110,7 +143,9 @@ def _by_unit(rows: Iterable[Rating]) -> dict[int, list[Rating]]:
     return by_unit
 
 
-def _signs(rows: list[Rating], by_unit: Mapping[int, list[Rating]]) -> tuple[Sign, ...]:
+def _signs(
+    rows: list[Rating], by_unit: Mapping[int, list[Rating]], checks: CheckRecord
+) -> tuple[Sign, ...]:
     """Return the signs of one annotator's answers, from the first on."""
     first = [row for row in rows if not row.repeat]
     units, raters = {row.unit_id for row in first}, {row.rater_id for row in rows}
@@ -126,16 +161,19 @@ def _signs(rows: list[Rating], by_unit: Mapping[int, list[Rating]]) -> tuple[Sig
         _speed(first),
         _agreement(first, others),
         _consistency(rows),
+        _checks(checks),
         _first_text(shown),
         _run(shown),
     )
 
 
 def _time(rows: list[Rating], others: list[Rating]) -> Sign:
-    theirs, usual = median_seconds(rows), median_seconds(others)
+    theirs, usual = typical_seconds(rows), typical_seconds(others)
     timed = sum(row.duration_ms is not None for row in rows)
-    is_unusual = theirs is not None and usual is not None and timed >= FEW and theirs < usual / 3
-    rule = "less than a third of the others' time"
+    is_unusual = (
+        theirs is not None and usual is not None and timed >= FEW_TIMES and theirs < usual / 3
+    )
+    rule = f"less than a third of the others' time, in at least {FEW_TIMES} answers"
     return Sign("seconds", theirs, timed, usual, is_unusual, rule, is_share=False)
 
 
@@ -144,8 +182,9 @@ def _speed(rows: list[Rating]) -> Sign:
     timed = [(_words(row.unit), row.duration_ms) for row in rows if row.duration_ms is not None]
     fast = sum(words > FAST_WORDS_PER_MINUTE * ms / 60_000 for words, ms in timed)
     share = _share(fast, len(timed))
-    is_unusual = share is not None and len(timed) >= FEW and share > 0.1
-    return Sign("fast", share, len(timed), None, is_unusual, "more than a tenth of the answers")
+    is_unusual = share is not None and fast >= FEW_FAST and share > 0.1
+    rule = f"more than a tenth of the answers, and at least {FEW_FAST}"
+    return Sign("fast", share, len(timed), None, is_unusual, rule)
 
 
 def _words(unit: Unit) -> int:
@@ -156,9 +195,12 @@ def _agreement(rows: list[Rating], others: list[Rating]) -> Sign:
     theirs, usual = pair_agreement(rows, others), pair_agreement(others, others)
     value, n = theirs.share, theirs.pairs
     is_unusual = (
-        value is not None and usual.share is not None and n >= FEW and value < usual.share - 0.2
+        value is not None
+        and usual.share is not None
+        and n >= FEW_PAIRS
+        and value < usual.share - 0.2
     )
-    rule = "20 percentage points below the others"
+    rule = f"20 percentage points below the others, in at least {FEW_PAIRS} pairs of answers"
     return Sign("agreement", value, n, usual.share, is_unusual, rule)
 
 
@@ -172,17 +214,25 @@ def _consistency(rows: list[Rating]) -> Sign:
         if row.repeat and (row.unit_id, row.criterion_id) in first
     ]
     share = _share(sum(one == other for one, other in again), len(again))
-    is_unusual = share is not None and len(again) >= 4 and share < 0.5
-    return Sign("repeats", share, len(again), None, is_unusual, "fewer than half of at least four")
+    is_unusual = share is not None and len(again) >= FEW_REPEATS and share < 0.5
+    rule = f"fewer than half of at least {FEW_REPEATS}"
+    return Sign("repeats", share, len(again), None, is_unusual, rule)
+
+
+def _checks(record: CheckRecord) -> Sign:
+    share = _share(record.failed, record.of)
+    is_unusual = share is not None and record.failed >= FEW_FAILED and share > 0.2
+    rule = f"more than a fifth, and at least {FEW_FAILED}"
+    return Sign("checks", share, record.of, None, is_unusual, rule)
 
 
 def _first_text(shown: Sequence[tuple[Rating, Choice]]) -> Sign:
     sides = [choice.side for _, choice in shown if choice.side]
     n = len(sides)
     first = sides.count("first")
-    is_unusual = n >= FEW and bool(binomtest(first, n).pvalue < UNLIKELY)
+    share, is_unusual = _share(first, n), bool(n and binomtest(first, n).pvalue < UNLIKELY)
     rule = f"chance alone would give so uneven a share with p < {UNLIKELY}"
-    return Sign("first-text", _share(first, n), n, None, is_unusual, rule)
+    return Sign("first-text", share, n, None, is_unusual, rule)
 
 
 def _run(shown: Sequence[tuple[Rating, Choice]]) -> Sign:
@@ -214,7 +264,7 @@ def is_unlikely_run(length: int, values: Sequence[str]) -> bool:
         for drawn in range(length):
             equal *= max(0, k - drawn) / (n - drawn)
         probability += (n - length + 1) * equal
-    return n >= FEW and probability < UNLIKELY
+    return n > 0 and probability < UNLIKELY
 
 
 def is_first(row: Rating) -> bool:
@@ -248,9 +298,10 @@ def pair_agreement(rows: Iterable[Rating], others: Iterable[Rating]) -> PairAgre
     return PairAgreement(_share(sum(are_equal), len(are_equal)), len(are_equal))
 
 
-def median_seconds(rows: Iterable[Rating]) -> float | None:
-    times = [row.duration_ms / 1000 for row in rows if row.duration_ms is not None]
-    return median(times) if times else None
+def typical_seconds(rows: Iterable[Rating]) -> float | None:
+    """Return the geometric mean time per answer, which results show, too."""
+    times = [max(row.duration_ms, 1) / 1000 for row in rows if row.duration_ms is not None]
+    return geometric_mean(times) if times else None
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -218,7 +218,7 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
         sentences.append(f"Gold checks answered correctly: {late.checks_right} of {late.checks}.")
     if late.seconds is not None:
         usual = compared("answers in time", late.usual_seconds, seconds)
-        sentences.append(f"The median time per answer was {seconds(late.seconds)}{usual}.")
+        sentences.append(f"The typical time per answer was {seconds(late.seconds)}{usual}.")
     return tuple(sentences)
 
 

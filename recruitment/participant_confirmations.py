@@ -105,7 +105,7 @@ def quality_of(evidence: Evidence) -> Iterator[str]:
         yield f"They agree with others on the same items in {percent(agreement.value)} of cases{usual}."
     if time.value is not None:
         usual = compared("others on the same items", time.others, duration)
-        yield f"Their median time per answer is {duration(time.value)} seconds{usual}."
+        yield f"Their typical time per answer is {duration(time.value)} seconds{usual}."
 
 
 def releasing(participation: Participation) -> Question:

@@ -1,11 +1,11 @@
 """The table of participants: their work, their pay, and what each waits for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db.models import QuerySet
 
 from annotation.models import Participation
-from annotation.participant_evidence import worth_a_look
+from annotation.participant_evidence import Sign, worth_a_look
 from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
 from recruitment.terms import owed
@@ -81,7 +81,8 @@ class Person:
 
     row: LedgerRow
     checks: CheckRecord | None
-    is_unusual: bool = False
+    # Why the person is worth a look.
+    unusual: list[Sign] = field(default_factory=list)
 
     @property
     def participation(self) -> Participation:
@@ -121,16 +122,31 @@ class Person:
         return "" if amount is None else f"{amount} {self.participation.study.currency}"
 
 
-def people_on(entries: Ledger, page: QuerySet[Participation]) -> list[Person]:
-    """Return the rows of a page of the ledger's matches, in few statements."""
+def first_people(entries: Ledger, most: int) -> list[Person]:
+    """Return the first rows of the whole ledger: who is worth a look, then who needs a decision."""
+    everybody = list(entries.matches.only("rater", "status", "study"))
+    unusual = worth_a_look(everybody)
+    first = sorted(everybody, key=lambda one: one.pk not in unusual)[:most]
+    page = entries.people.filter(pk__in=[one.pk for one in first])
+    return people_on(entries, page, unusual)
+
+
+def people_on(
+    entries: Ledger, page: QuerySet[Participation], unusual: dict[int, list[Sign]] | None = None
+) -> list[Person]:
+    """Return the rows of a page of the ledger's matches, in few statements.
+
+    Who is worth a look, which `unusual` has if it is known, stands before the others.
+    """
     rows = entries.rows_on_page(page)
     raters = [row.participation.rater_id for row in rows]
     records = check_records(entries.study.pk, raters=raters) if raters else {}
-    unusual = worth_a_look([row.participation.pk for row in rows]) if rows else set()
-    return [
-        Person(row, records.get(row.participation.rater_id), row.participation.pk in unusual)
+    unusual = unusual or worth_a_look([row.participation for row in rows])
+    people = [
+        Person(row, records.get(row.participation.rater_id), unusual.get(row.participation.pk, []))
         for row in rows
     ]
+    return sorted(people, key=lambda person: not person.unusual)
 
 
 def lists_with_people(entries: Ledger) -> list[tuple[WaitingList, int]]:

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
-from annotation.participant_evidence import median_seconds, pair_agreement
+from annotation.participant_evidence import pair_agreement, typical_seconds
 from annotation.selectors import worksheet
 from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
 from annotation.services.ratings import complete_set
@@ -79,8 +79,10 @@ def late_answers(study: Study) -> LateAnswers | None:
         usual_agreement=pair_agreement(usual, usual).share,
         checks_right=sum(verdicts),
         checks=len(verdicts),
-        seconds=median_seconds(latest),
-        usual_seconds=median_seconds(Rating.objects.counted().filter(assignment__hit__study=study)),
+        seconds=typical_seconds(latest),
+        usual_seconds=typical_seconds(
+            Rating.objects.counted().filter(assignment__hit__study=study)
+        ),
     )
 
 

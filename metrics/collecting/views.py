@@ -17,7 +17,7 @@ from metrics.results.collection_figure import progress_figure
 from metrics.results.requested_report import Freshness, asked_for
 from metrics.results.selectors import stored_counts, stored_moments, stored_plan
 from recruitment.costs import Accounts, accounts, note_counted
-from recruitment.people_table import people_on
+from recruitment.people_table import first_people
 from recruitment.views.channels import channel_links
 from studies.access import Right, of_study, shows_study
 from studies.design.steps import StudyFrame, StudyState, place_of, study_frame
@@ -116,14 +116,14 @@ class Collecting:
 
     @property
     def people(self) -> dict[str, Any]:
-        """The first participants, those who wait before the others, and where people enter."""
+        """The first participants, who is worth a look before the others, and where people enter."""
         entries = self.accounting.ledger
-        total, shown = entries.totals.participants, entries.matches[:PEOPLE_SHOWN]
+        total = entries.totals.participants
         has_links = self.frame.state in WITH_LINKS
         most = self.accounting.maximum
         return {
             "total": total,
-            "people": people_on(entries, shown) if total else [],
+            "people": first_people(entries, PEOPLE_SHOWN) if total else [],
             "unverified": entries.totals.unverified,
             "links": channel_links(self.request, self.study, most) if has_links else [],
         }

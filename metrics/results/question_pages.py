@@ -202,15 +202,16 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
     machines = sorted(shown.about.all_units.machines)
     here = shown.study.participations.filter(rater__pseudonym__in=names[:MAX_RATERS])
     people = {one.rater.pseudonym: one for one in here.select_related("rater")}
-    unusual = worth_a_look([one.pk for one in people.values()]) if people else set()
+    unusual = worth_a_look(people.values())
     rater = shown.query.get("rater", "")
     numbers, without_interval = reason_once([number(row.agreement, low=0) for row in rows])
+    listed = [
+        (row.facts, n, person, unusual.get(person.pk, []) if person else [])
+        for row, n in zip(rows[:MAX_RATERS], numbers, strict=False)
+        for person in [people.get(row.facts.name)]
+    ]
     return {
-        "rows": [
-            (row.facts, n, people.get(row.facts.name))
-            for row, n in zip(rows[:MAX_RATERS], numbers, strict=False)
-        ],
-        "unusual": [one for one in people.values() if one.pk in unusual],
+        "rows": sorted(listed, key=lambda row: not row[-1]),
         "without_interval": without_interval,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],

@@ -25,10 +25,11 @@ from tiebreak.identifiers import new_public_id
 
 # What the signs are called on the page, and what their number of cases counts.
 SIGNS = {
-    "seconds": ("Median seconds per answer", "answers"),
+    "seconds": ("Typical seconds per answer (geometric mean)", "answers"),
     "fast": (f"Answers given faster than {FAST_WORDS_PER_MINUTE} words a minute", "answers"),
     "agreement": ("Agreement with others on the same items", "pairs of answers"),
     "repeats": ("Repeated items answered the same way", "repeats"),
+    "checks": ("Gold checks failed", "checks"),
     "first-text": ("Preferences for the text shown first", "preferences"),
     "run": ("Longest run of one choice", "answers"),
 }

@@ -9,15 +9,17 @@ from django.db import connection
 from annotation import participant_evidence
 from annotation.models import Assignment, Rating
 from annotation.participant_evidence import (
+    _checks,
     evidence_of,
     is_unlikely_run,
     longest_run,
-    median_seconds,
     pair_agreement,
+    typical_seconds,
     worth_a_look,
 )
 from annotation.selectors import worksheet
 from annotation.services.ratings import Answer
+from annotation.services.screening import CheckRecord
 from tests.annotation.answers import submit_rating
 from tests.annotation.places import take_place
 from tests.studies.factories import make_open_study, make_participation
@@ -41,9 +43,11 @@ def test_agreement_is_the_share_of_equal_pairs_with_others():
     assert pair_agreement([Row(1, 1, None), *mine], [*others, Row(4, 2, None)]) == agreement
 
 
-def test_times_are_medians_and_unknown_without_durations():
-    assert median_seconds([Row(1, 1, "a", duration_ms=ms) for ms in (1000, 2000, 90_000)]) == 2
-    assert median_seconds([Row(1, 1, "a")]) is None
+def test_times_are_geometric_means_as_in_results_and_unknown_without_durations():
+    rows = [Row(1, 1, "a", duration_ms=ms) for ms in (0, 1000, 4000)]
+    assert typical_seconds(rows) == pytest.approx(4 ** (1 / 3) / 10)
+    assert typical_seconds(rows[1:]) == pytest.approx(2)
+    assert typical_seconds([Row(1, 1, "a")]) is None
 
 
 def test_runs():
@@ -57,7 +61,9 @@ def test_runs():
         ("ab" * 20, False),
         ("a" * 20 + "b" * 20, True),
         ("a" * 40, False),  # whoever gives one answer only cannot be told by the order
-        ("a" * 9 + "b" * 9, False),  # too few
+        ("a" * 9 + "b" * 9, True),
+        ("a" * 3 + "b" * 3, False),  # too few for so small a probability
+        ("", False),
     ],
 )
 def test_a_run_is_unlikely_only_for_the_order_of_the_same_answers(values, expected):
@@ -79,9 +85,9 @@ def study_of(**design):
     return make_open_study(instances=24, comparisons_per_hit=1, ratings_per_hit=2, **design)
 
 
-def rated(study, name: str, labels: str, *, ms: int | None):
+def rated(study, name: str, labels: str, *, ms: int | None, participation=None):
     """An annotator who completes one HIT per label with it."""
-    participation = make_participation(study, name)
+    participation = participation or make_participation(study, name)
     for label in labels:
         assignment = take_place(participation=participation)
         sheet = worksheet(assignment)
@@ -106,7 +112,7 @@ class TestOfAParticipation:
         rated(study, "slow", "1" * 24, ms=20_000)
         evidence = evidence_of(quick)
         signs = {sign.name: sign for sign in evidence.signs}
-        assert (signs["seconds"].value, signs["seconds"].others) == (0.1, 20)
+        assert (signs["seconds"].value, signs["seconds"].others) == pytest.approx((0.1, 20))
         assert signs["seconds"].is_unusual
         assert signs["agreement"].value == 1
         assert {sign.name for sign in evidence.signs if sign.is_unusual} <= {"seconds", "fast"}
@@ -120,9 +126,39 @@ class TestOfAParticipation:
             one.pk for one in people if any(sign.is_unusual for sign in evidence_of(one).signs)
         }
         assert unusual == {people[0].pk}
-        assert worth_a_look([one.pk for one in people]) == unusual
+        found = worth_a_look(people)
+        assert set(found) == unusual
+        shown = [sign for sign in evidence_of(people[0]).signs if sign.is_unusual]
+        assert found[people[0].pk] == shown
         monkeypatch.setattr(participant_evidence, "MAX_AT_ONCE", 47)
-        assert worth_a_look([one.pk for one in people]) == set()
+        assert worth_a_look(people) == {}
+
+    @pytest.mark.parametrize(
+        ("answers", "fast", "is_unusual"), [(3, 3, True), (10, 3, True), (10, 2, False)]
+    )
+    def test_a_young_study_shows_who_cannot_have_read(self, study, answers, fast, is_unusual):
+        person = rated(study, "new", "12345"[:fast], ms=700)
+        rated(study, "", ("12345" * 2)[: answers - fast], ms=900, participation=person)
+        assert evidence_of(person).answers == answers
+        assert evidence_of(person).sign("fast").is_unusual == is_unusual
+        assert set(worth_a_look([person])) == ({person.pk} if is_unusual else set())
+
+    def test_times_of_few_answers_are_compared(self, study):
+        quick, slow = (rated(study, str(ms), "12345", ms=ms) for ms in (900, 3000))
+        assert evidence_of(quick).sign("seconds").is_unusual
+        assert not evidence_of(slow).sign("seconds").is_unusual
+
+    @pytest.mark.parametrize(
+        ("right", "failed", "is_unusual"), [(3, 1, False), (4, 2, True), (8, 2, False)]
+    )
+    def test_failed_checks_are_a_sign(self, right, failed, is_unusual):
+        assert _checks(CheckRecord(right, failed)).is_unusual == is_unusual
+
+    def test_who_is_excluded_needs_no_look(self, study):
+        person = rated(study, "quick", "123", ms=100)
+        assert worth_a_look([person])
+        person.status = "excluded"
+        assert not worth_a_look([person])
 
     def test_fast_means_faster_than_the_texts_can_be_read(self, study):
         """Two texts of 4 words take 0.8 seconds at 600 words a minute."""
