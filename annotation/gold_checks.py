@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 
 from annotation.hot_path_sql import Person
 from annotation.models import HIT, Assignment, HITUnit
@@ -11,7 +12,7 @@ from tiebreak.errors import InvalidInput
 
 
 def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | None:
-    """Decide by the check rate whether this HIT gets a gold check, and return the unit's id.
+    """Decide whether the rater's next HIT gets a gold check, and return the unit's id.
 
     No annotator sees the same check twice. If all units of the HIT share one instance, a check on
     that instance is preferred so that the source text stays the same. Otherwise a check on an
@@ -25,11 +26,27 @@ def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | 
     rate = person.check_rate
     if share_one:
         rate = _rate_by_instance(person, gold, has_fitting=bool(fitting))
-    if rng.random() >= rate:
+    if not has_check(participation.order_seed, person.hits_started, rate):
         return None
     rater = participation.rater_id
     unseen = _unseen(fitting, rater) or _unseen(gold, rater)
     return rng.choice(unseen) if unseen else None
+
+
+def has_check(seed: str, task: int, rate: float) -> bool:
+    """Whether a rater's task, counted from 0, has a gold check, which it has with probability `rate`.
+
+    Each row of as many tasks as have one check on average has at least one, at random positions, so
+    that nobody meets none by chance, and nobody can foresee the next. Their number in a row is rounded
+    at random, and over rows it differs from the expected one by less than 1.
+    """
+    if not rate:
+        return False
+    size = ceil(1 / rate - 1e-9)
+    row, position = divmod(task, size)
+    start = random.Random(f"{seed}:checks").random()
+    n = floor(rate * size * (row + 1) + start) - floor(rate * size * row + start)
+    return position in random.Random(f"{seed}:{row}:checks").sample(range(size), n)
 
 
 def _unseen(gold: Sequence[Unit], rater: int) -> list[int]:

@@ -20,8 +20,9 @@ from annotation.services.reference_units import (
     degrade_copies,
     import_reference_units,
     remove_reference_unit,
+    shown_before_rated,
 )
-from annotation.services.screening import role_counts
+from annotation.services.screening import gold_checks_met, role_counts, screening_of
 from recruitment.costs import forecast, proposal_for
 from recruitment.early_stops import early_stop_rules
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
@@ -132,6 +133,8 @@ class QualityStep(CollectingStep):
         prefetch_related_objects([study], "criteria")
         return {
             "role_counts": counts,
+            "checks_met": gold_checks_met(study, screening_of(study) or Screening()),
+            "shown_before": shown_before_rated(study),
             "may_lack": not is_frozen(study) or any(count.is_short for count in counts),
             "page": page,
             "units": labels_forms(study, page),

@@ -13,7 +13,7 @@ from annotation.balancing import balanced_bits
 from annotation.gold_checks import expected_side
 from annotation.models import HIT, HITUnit
 from studies.data.perturbed_copies import generation_of_copy, perturbed_copy
-from studies.models import Generation, Study, System, Unit, UnitText
+from studies.models import Generation, Instance, Study, System, Unit, UnitText
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
@@ -314,15 +314,15 @@ def _copies(
     """Perturb ``n`` texts, each from a different instance that no reference unit uses yet.
 
     Gold checks use planned instances as long as there are any, because annotators read the source
-    texts of these instances anyway.
+    texts of these instances anyway. Training and the test use others, if there are any, because they
+    show a right answer before the same text is rated.
     """
-    by_instance = _unused_texts(study)
-    planned = set(study.units.filter(role=Unit.Role.MAIN).values_list("instance", flat=True))
-    preferred = planned if role == Unit.Role.GOLD else set()
+    by_instance, planned = _unused_texts(study), planned_instances(study)
     shuffled = rng.sample(sorted(by_instance), len(by_instance))
     others = [by_instance[instance][0].text for instance in shuffled]
+    is_gold = role == Unit.Role.GOLD
     copies: list[tuple[Generation, PerturbedText]] = []
-    for instance in sorted(shuffled, key=lambda instance: instance not in preferred):
+    for instance in sorted(shuffled, key=lambda instance: (instance in planned) != is_gold):
         if len(copies) == n:
             break
         copies += _copy_of_one(by_instance[instance], perturbation, others, rng)
@@ -332,6 +332,23 @@ def _copies(
             TOO_FEW_TEXTS.format(n=n, role=ROLES[role], found=len(copies)),
         )
     return copies
+
+
+def planned_instances(study: Study) -> set[int]:
+    """Return the instances of the plan; before it is made, those that were drawn, or else all."""
+    planned = study.units.filter(role=Unit.Role.MAIN, instance__isnull=False)
+    found = set(planned.values_list("instance", flat=True))
+    found = found or set(study.selected.values_list("instance", flat=True))
+    every = Instance.objects.filter(dataset=study.dataset_id)
+    return found or set(every.values_list("pk", flat=True))
+
+
+def shown_before_rated(study: Study) -> int:
+    """Return how many items of training and the test are of instances that annotators also rate."""
+    units = study.units.filter(role__in=(Unit.Role.TRAINING, Unit.Role.QUALIFICATION))
+    instances = list(units.values_list("instance", flat=True))
+    planned = planned_instances(study) if instances else set()
+    return sum(instance in planned for instance in instances)
 
 
 def _unused_texts(study: Study) -> dict[int, list[Generation]]:

@@ -4,10 +4,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from math import ceil
 
 import pytest
 from lxml.html import fromstring
 
+from annotation.gold_checks import has_check
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rating
 from annotation.selectors import is_a_first, worksheet
 from annotation.services.planning import plan_hits
@@ -75,6 +77,39 @@ def test_a_check_is_of_its_hits_own_instance_where_there_is_one_of_it():
     for assignment in take_all(make_participation(study), 8):
         assert assignment.check_unit_id is not None
         assert len(set(instances_in_order(assignment))) == 1
+
+
+RATES = [0.07, 0.1, 0.2, 0.3, 1 / 3, 0.5, 0.8, 1]
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_each_rater_meets_the_share_of_checks_and_soon_one(rate):
+    n, row = 0, ceil(1 / rate)
+    for seed in "abcdefghij":
+        checks = [has_check(seed, task, rate) for task in range(10 * row)]
+        assert all(any(checks[i : i + row]) for i in range(0, len(checks), row))
+        assert abs(sum(checks) - rate * len(checks)) < 1
+        n += sum(checks)
+    assert n == pytest.approx(rate * 100 * row, abs=6)
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_each_task_has_a_check_as_often_as_any_other(rate):
+    """So none can be foreseen: the share of 2,000 raters is within four standard errors."""
+    for task in range(6):
+        share = sum(has_check(str(seed), task, rate) for seed in range(2000)) / 2000
+        assert abs(share - rate) <= 4 * (rate * (1 - rate) / 2000) ** 0.5
+
+
+def test_no_rate_is_no_check():
+    assert not any(has_check("a", task, 0) for task in range(20))
+
+
+def test_who_does_ten_tasks_with_a_fifth_of_checks_meets_two():
+    study = study_with_checks(gold=4, n=1, check_rate=0.2, instances=10, ratings_per_hit=4)
+    for i in range(4):
+        done = take_all(make_participation(study, f"person-{i}"), 10)
+        assert sum(one.check_unit_id is not None for one in done) == 2
 
 
 def test_a_check_of_another_instance_stands_at_an_edge():

@@ -11,6 +11,7 @@ from annotation.services.reference_units import (
     add_reference_units,
     degrade_copies,
     remove_reference_unit,
+    shown_before_rated,
 )
 from annotation.services.screening import (
     Shortfall,
@@ -154,3 +155,43 @@ def test_what_is_rated_in_an_open_study_becomes_no_reference_item():
     )
     add_reference_units(study=study, role=Unit.Role.GOLD, pairs=[pair])
     assert study.units.get(role="gold").instance == first.instance
+
+
+def drawn_for_rating(study: Study, n: int) -> set[int]:
+    """Draw the first instances for the study's pair."""
+    a, b = study.ordered_systems()
+    instances = list(study.dataset.instances.order_by("pk")[:n])
+    for instance in instances:
+        study.selected.create(
+            instance=instance,
+            system_a=a,
+            system_b=b,
+            phase="uniform",
+            inclusion_probability=0.5,
+            conditional_inclusion_probability=0.5,
+        )
+    return {instance.pk for instance in instances}
+
+
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_training_and_the_test_show_texts_that_nobody_rates_where_there_are_any(is_planned):
+    study = make_study(instances=12)
+    Generation.objects.update(text=PROSE)
+    rated = drawn_for_rating(study, 6)
+    if is_planned:
+        ensure_plan(study=study)
+    for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
+        degrade_copies(study=study, role=role, n=3)
+    assert not rated & set(study.units.exclude(role="main").values_list("instance", flat=True))
+    assert shown_before_rated(study) == 0
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
+    assert shown_before_rated(study) == 2
+
+
+def test_where_everything_is_rated_it_is_said_how_many_are_shown_before():
+    study = make_study(instances=4)
+    Generation.objects.update(text=PROSE)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=1)
+    assert shown_before_rated(study) == 0
+    degrade_copies(study=study, role=Unit.Role.TRAINING, n=2)
+    assert shown_before_rated(study) == 2

@@ -154,6 +154,15 @@ def test_quality_and_the_launch_checks_count_gold_checks_alike(client, study):
     assert "few_gold_units" not in {check.code for check in launch_checks(study)}
 
 
+def test_quality_says_how_many_checks_one_person_meets(client, study):
+    Study.objects.filter(pk=study.pk).update(hits_per_annotator=2)
+    for rate in (0.5, 0.25):
+        Screening.objects.update_or_create(study=study, defaults={"check_rate": rate})
+        page = client.get(page_of("recruitment:quality", study))
+        assert page.context["checks_met"] == rate * 2
+        assert f'data-met="{rate * 2:g}"' in page.text
+
+
 @pytest.mark.parametrize("items", [1, 2, 10, 11])
 def test_a_pass_mark_that_is_left_out_follows_the_items_of_the_test(client, study, items):
     field = "screening-0-pass_mark"
