@@ -25,6 +25,16 @@
   const isWord = (part) => part.trim() !== "";
   const partsOf = (leaf) => (leaf.nodeType === Node.TEXT_NODE ? splitText(leaf.data) : [leaf.textContent]);
 
+  // Returns a word as it is compared: without the punctuation around it, which is not “%” or a minus, and
+  // without the capital that may only begin a sentence.
+  function bare(word) {
+    const inner = word.replace(/^[("'“‘«[{*_]+|[.,;:!?…)"'”’»\]}*_]+$/gu, "") || word;
+    return inner.slice(1) === inner.slice(1).toLowerCase() ? inner.toLowerCase() : inner;
+  }
+
+  const isProse = (leaf) => leaf.nodeType === Node.TEXT_NODE && !leaf.parentNode.closest("code");
+  const bareParts = (leaf) => (isProse(leaf) ? partsOf(leaf).map(bare) : partsOf(leaf));
+
   // Returns the indices of the words of `a` and of `b` in a longest common subsequence.
   function commonWords(a, b) {
     const width = b.length + 1;
@@ -124,7 +134,9 @@
   function mark() {
     const nodes = texts.map(leaves);
     const words = nodes.map((of) => of.flatMap(partsOf).filter(isWord));
-    const shared = sharedWords(...words);
+    let shared = sharedWords(...nodes.map((of) => of.flatMap(bareParts).filter(isWord)));
+    // Texts that differ in nothing else are compared to the letter.
+    if (shared?.every((of, side) => of.size === words[side].length)) shared = sharedWords(...words);
     if (shared === null) return false;
     nodes.forEach((of, side) => markText(of, shared[side]));
     return true;

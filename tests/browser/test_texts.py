@@ -137,6 +137,33 @@ def test_differences_of_rendered_texts_are_marked_by_button_and_key(
     assert page.evaluate(html) == before
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (
+            (
+                "Mix (200 g) of flour. Bake 40 minutes, then rest.",
+                "200 g of Flour, bake 45 minutes.",
+            ),
+            {("Mix", "40", "then rest."), ("45",)},
+        ),
+        (("It cost 5%, or -3.", "It cost 5 or 3"), {("5%,", "-3."), ("5", "3")}),
+        (("The US said: no!", "The us said no"), {("US",), ("us",)}),
+        (("Use `f[x]` here", "Use `f(x)` here"), {("f[x]",), ("f(x)",)}),
+        # They differ in nothing else.
+        (("Well, no.", "Well no."), {("Well,",), ("Well",)}),
+    ],
+)
+def test_words_that_differ_only_in_punctuation_or_a_first_capital_are_not_marked(
+    chromium_page: Page, live_server, texts, expected
+):
+    page = chromium_page
+    rated(page, live_server, texts)
+    page.keyboard.press("d")
+    marks = [text.locator("mark").all_text_contents() for text in page.locator(".compared").all()]
+    assert {tuple(of) for of in marks} == expected
+
+
 def test_near_identical_texts_of_any_length_can_be_compared(chromium_page: Page, live_server):
     text = " ".join(f"word{n}" for n in range(20_000))
     page = chromium_page
