@@ -116,6 +116,11 @@ def is_paid_by_code(channel: Channel | None) -> bool:
     return channel is not None and pay_claim(channel) not in {None, PayClaim.UNASKED}
 
 
+def contact_of(channel: Channel) -> str:
+    """Return the address to which people of a channel can write; "" if they have none."""
+    return _stated(channel)["contact"] if pay_claim(channel) == PayClaim.SEND else ""
+
+
 def pay_by_hand(channel: Channel) -> str:
     """Return what the researcher does to pay the people of a channel that no platform pays."""
     claim = pay_claim(channel)

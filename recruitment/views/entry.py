@@ -25,6 +25,7 @@ from recruitment.messages import CHOOSE, CONSENT_CHANGED, DRY_RUN_ONLY
 from recruitment.models import Channel
 from recruitment.platforms import Ending, PlatformEntry, Reentry, get_platform
 from recruitment.platforms.open_link import new_entry_token
+from recruitment.platforms.pay_claims import contact_of
 from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.platform_sync import enqueue_confirmation
 from recruitment.services.reentry import Browser, is_allowed_reentry
@@ -125,6 +126,7 @@ def _welcome(
     context = {
         "study": study,
         "consent": render_markdown(study.consent),
+        "criteria": study.criteria.all(),
         **about_channel(channel),
         "version": _version_number(study),
         "terms": _terms(channel),
@@ -142,6 +144,7 @@ def about_channel(channel: Channel) -> dict[str, Any]:
     return {
         "privacy_notice": platform.privacy_notice(channel),
         "pay_claim": platform.claim_at_the_start(channel),
+        "contact": contact_of(channel),
         "pay": newcomers_pay(channel, collection.hits),
         "asked": asked_of_one(study, collection.hits),
         "can_fail": can_fail(study),

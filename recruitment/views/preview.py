@@ -96,9 +96,10 @@ def _controls(request: HttpRequest, study: Study) -> dict[str, Any]:
     return {"participation": participation, "comment": comment}
 
 
-def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:
+def _welcome(request: HttpRequest, study: Study, criteria: Sequence[Criterion]) -> dict[str, Any]:
     _, channel, shown = _by_channel(request, study)
-    return {"consent": render_markdown(study.consent), **about_channel(channel), **shown}
+    said = {"consent": render_markdown(study.consent), "criteria": criteria}
+    return said | about_channel(channel) | shown
 
 
 def _quick_check(

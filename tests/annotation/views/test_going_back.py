@@ -180,9 +180,9 @@ def test_with_gold_checks_nobody_goes_back_and_each_task_says_so_before_its_answ
         page = ann.here()
         assert previous(page) is None
         assert "data-stays" in page.content.decode()
-        # How many items are left would tell, beside the tasks announced, how many are gold checks.
+        # A number of items would tell, beside the tasks announced, how many are gold checks.
         bar = re.search(r'<p class="task".*?</p>', page.content.decode(), re.S)
-        assert numbers_in(strip_tags(bar[0])) == {str(page.context["hit"])}
+        assert not numbers_in(strip_tags(bar[0]))
         ann.choose()
     task = Assignment.objects.filter(status="completed").latest("completed_at")
     assert ann.client.get(ann.at("task", task.public_id))["Location"] == ann.at()

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.services.planning import plan_hits
 from recruitment.models import Channel
@@ -64,7 +65,10 @@ def test_people_read_how_they_are_paid_before_they_agree(client):
     assert "lab@uni.example" not in page
     settings = {"pay_claim": "send", "pay_contact": "lab@uni.example"}
     Channel.objects.create(study=study, provider="open-link", settings=settings)
-    assert "lab@uni.example" in client.get(f"/s/{study.pk}/").content.decode()
+    shown = fromstring(client.get(f"/s/{study.pk}/").text)
+    assert "lab@uni.example" in shown.xpath("string(//*[@data-in-short])")
+    # They can write there, too, to be erased.
+    assert shown.xpath("//*[@data-erasure]//a/@href") == ["mailto:lab@uni.example"]
 
 
 # Recruit.

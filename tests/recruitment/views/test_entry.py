@@ -9,6 +9,7 @@ from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.models import Participation, Place, Rater
 from recruitment.models import Channel
@@ -247,3 +248,10 @@ def test_people_read_what_they_are_paid_before_they_agree(client, hits, is_told)
     (told,) = re.findall(r"data-in-short>(.*?)</ul>", page, re.S)
     assert {"2.00", "1.5", str(hits)} <= numbers_in(told)
     assert ("for each task" in told) == is_told
+
+
+def test_people_read_what_they_are_asked_before_they_agree(client):
+    study = make_open_study(instances=1)
+    page = client.get(reverse("recruitment:welcome", args=[study.pk])).text
+    (told,) = fromstring(page).xpath("//*[@data-task]")
+    assert study.criteria.get().question in told.text_content()
