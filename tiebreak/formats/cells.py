@@ -21,10 +21,14 @@ _JOINERS = str.maketrans("", "", "\u200c\u200d")
 _SCALARS = (str, bool, int, float, datetime, date)
 
 
-def parse_json(raw: bytes) -> Any:
-    """Parse JSON; raise `InvalidInput` also for NaN, overflow, underflow and repeated keys."""
+def parse_json(raw: bytes, *, is_table: bool = False) -> Any:
+    """Parse JSON; raise `InvalidInput` also for overflow, underflow, repeated keys and NaN.
+
+    In a table, NaN and Infinity are missing values, as programs write them that know no other mark.
+    """
+    decoder = TABLE_DECODER if is_table else DECODER
     try:
-        return DECODER.decode(raw.decode("utf-8-sig"))
+        return decoder.decode(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InvalidInput("not_utf8", "is not UTF-8 text") from None
     except RecursionError:
@@ -75,12 +79,13 @@ def _parse_int(text: str) -> int:
     return int(text)
 
 
-DECODER = json.JSONDecoder(
-    parse_constant=_refuse_constant,
-    parse_float=_parse_float,
-    parse_int=_parse_int,
-    object_pairs_hook=_refuse_repeated_keys,
-)
+_STRICT: dict[str, Any] = {
+    "parse_float": _parse_float,
+    "parse_int": _parse_int,
+    "object_pairs_hook": _refuse_repeated_keys,
+}
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant, **_STRICT)
+TABLE_DECODER = json.JSONDecoder(parse_constant=lambda _: None, **_STRICT)
 
 
 def check_cells(row: dict[str, Any], max_cell: int = LIMITS.cell) -> dict[str, Any]:

@@ -67,6 +67,32 @@ def test_a_rater_with_many_missing_labels_stays_a_rater(mark):
     assert (set(read.table["rater"]), read.missing + read.marked) == ({"ann1", "ann2"}, 4)
 
 
+@pytest.mark.parametrize("mark", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize(
+    "form", ["[{}]", '{{"rows": [{}]}}', "{}", '{{"item": 9, "ann1": 1, "ann2": 2}}\n{}']
+)
+def test_what_is_no_number_in_json_is_a_missing_label(mark, form, tmp_path):
+    rows = [json.dumps({"item": k, "ann1": k % 3, "ann2": k % 2}) for k in range(6)]
+    rows[0] = rows[0].replace('"ann2": 0', f'"ann2": {mark}')
+    are_lines = "[" not in form
+    path = tmp_path / ("rows.jsonl" if are_lines else "rows.json")
+    path.write_text(form.format(("\n" if are_lines else ",").join(rows)))
+    read = read_existing(path)
+    assert read.missing == 1
+    assert set(read.table["label"]) <= {0, 1, 2}
+
+
+def test_what_is_no_number_in_a_list_or_a_data_frame_is_a_missing_label():
+    lists = [
+        {"item": k, "annotators": "['a', 'b', 'c', 'd']", "labels": f"[{k % 3}, NaN, 1, Infinity]"}
+        for k in range(6)
+    ]
+    cells = [{"item": k, "ann1": k % 3, "ann2": float("nan") if k else 1} for k in range(6)]
+    for rows, found in ((lists, (12, 12)), (cells, (5, 7))):
+        read = read_existing(rows)
+        assert (read.missing, len(read.table)) == found
+
+
 @pytest.mark.parametrize("at", [1, 4])
 @pytest.mark.parametrize("has_items", [False, True])
 def test_a_row_that_is_there_twice_is_named_and_changes_no_layout(at, has_items):

@@ -35,7 +35,6 @@ ASKED = {
     "139_italian_title_row_first.csv",
     # What is inside lists, in other lists, or two labels of one rater.
     "124_summary_reviews_nested.jsonl",
-    "129_pair_three_annotators.json",
     "133_hate_two_rounds.csv",
     "145_judge_pairs_both_orders.csv",
     "147_analogy_judge_scores.jsonl",

@@ -1,10 +1,10 @@
 """Rows of a table with one level: lists of annotations become rows, lists of labels become columns."""
 
 import ast
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tiebreak.formats.cells import TABLE_DECODER
 from tiebreak.formats.rating_names import role_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import flattened
@@ -24,7 +24,7 @@ def _parsed(value: Any) -> Any:
     """Return the list or object that a cell of a CSV file holds as JSON or as Python writes it."""
     if not isinstance(value, str) or value[:1] + value[-1:] not in ("[]", "{}"):
         return value
-    for parse in (json.loads, ast.literal_eval):
+    for parse in (TABLE_DECODER.decode, ast.literal_eval):
         try:
             return parse(value)
         except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -139,7 +139,7 @@ def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
 
 def load_json(path: Path) -> Any:
     try:
-        return parse_json(path.read_bytes())
+        return parse_json(path.read_bytes(), is_table=True)
     except InvalidInput as error:
         raise FormatError.of(path.name, None, error.code, error.message) from error
     except OSError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tiebreak.errors import InvalidInput
-from tiebreak.formats.cells import DECODER, parse_json
+from tiebreak.formats.cells import TABLE_DECODER, parse_json
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 
@@ -39,12 +39,14 @@ def json_layout(path: Path) -> str:
             return "lines"
         # A file of one line may be an object of columns, not one row.
         has_more = any(line.strip() for line in iter(lambda: file.readline(4096), b""))
-        return "lines" if has_more or _records(parse_json(first)) is None else "object"
+        return (
+            "lines" if has_more or _records(parse_json(first, is_table=True)) is None else "object"
+        )
 
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(parse_json(line), dict)
+        return isinstance(parse_json(line, is_table=True), dict)
     except InvalidInput:
         return False
 
@@ -66,7 +68,7 @@ def read_lines(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]]
 
 def _parsed(raw: bytes) -> Any:
     try:
-        return parse_json(raw)
+        return parse_json(raw, is_table=True)
     except InvalidInput as error:
         raise BadCell(error.code, f"The line {error.message}.") from error
 
@@ -125,7 +127,7 @@ class _ListReader:
     def _value(self, position: int) -> tuple[Any, int]:
         while True:
             try:
-                return DECODER.raw_decode(self.buffer, position)
+                return TABLE_DECODER.raw_decode(self.buffer, position)
             except json.JSONDecodeError:
                 if self.is_complete:
                     raise
@@ -151,7 +153,7 @@ def read_object(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]
         problems.stop(None, "json_too_large", reason)
         return
     try:
-        records = _records(parse_json(path.read_bytes()))
+        records = _records(parse_json(path.read_bytes(), is_table=True))
     except InvalidInput as error:
         problems.stop(None, error.code, UNREADABLE.format(error.message))
         return

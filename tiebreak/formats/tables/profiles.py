@@ -1,5 +1,6 @@
 """What the cells of each column look like, in memory that does not grow with the table."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -263,7 +264,9 @@ def check_width(columns: int) -> None:
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a cell has no value."""
+    """Whether a cell has no value; NaN is none."""
+    if isinstance(value, float):
+        return math.isnan(value)
     return value is None or (isinstance(value, str | list) and not value)
 
 

@@ -180,7 +180,7 @@ def test_the_export_is_recognised_and_read(name, tmp_path):
 
 @pytest.mark.parametrize("number", ["14", "17", "18", "24", "25"])
 def test_files_of_others_have_the_values_that_were_written_down_before(number):
-    (entry,) = (one for one in PUBLISHED if one["file"].startswith(number))
+    (entry,) = (one for one in PUBLISHED if one["file"].startswith(f"{number}_"))
     path, expect = OF_OTHERS / entry["file"], entry["expect"]
     converted = convert(recognised(path), [path])
     rows = [row for row in converted.ratings if row.get("kind", "human") == "human"]

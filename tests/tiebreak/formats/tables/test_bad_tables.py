@@ -124,7 +124,7 @@ BAD = {
         b'{"id": 1, "gpt": "%s"}\n{"id": ' % TEXT.encode() + b"[" * 100_000,
         [(2, None, "nested_too_deep")],
     ),
-    "NaN.json": (b'[{"id": 1, "gpt": NaN}]', [(1, None, "not_finite")]),
+    "overflow.json": (b'[{"id": 1, "gpt": 1e999}]', [(1, None, "not_finite")]),
     "cut.json": (json.dumps([{"id": 1, "gpt": TEXT}] * 3)[:-20].encode(), [(3, None, "not_json")]),
     "number.json": (b"[1, 2]", [(1, None, "not_an_object"), (2, None, "not_an_object")]),
     "keys.jsonl": (
