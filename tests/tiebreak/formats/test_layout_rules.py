@@ -258,6 +258,76 @@ def test_what_each_rater_labelled_once_is_the_item_if_the_rest_follows_from_it()
         read_existing(rows)
 
 
+def shown(**more):
+    """Return rows of three raters, of whom two saw one thing of each sentence and one another."""
+    rows = []
+    for k in range(6):
+        for r, annotator in enumerate(("ann", "ben", "eva")):
+            other = "old" if (r + k) % 3 else "new"
+            winner = (other, "ours", "similar")[(k + r // 2) % 3]
+            row = {"sentence_id": k, "annotator": annotator, "winner": winner}
+            rows.append(row | {name: make(k, r, other) for name, make in more.items()})
+    return rows
+
+
+def a_text(k, r, other):
+    return f"The text number {k} of {other} has several words."
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"against": lambda k, r, other: other},  # which is a side, without a text
+        {"against": lambda k, r, other: other[:1], "text": a_text},
+        {
+            "clock": lambda k, r, other: f"12:{k}{r}",
+            "code": lambda k, r, other: f"{k}{other}",
+            "text": a_text,
+        },
+    ],
+)
+def test_what_was_compared_names_the_item_with_the_sentence(more):
+    for columns in ({}, {"label": "winner"}):
+        assert len({unit for _, unit, _ in labels_of(shown(**more), columns=columns)}) == 12
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"copy": lambda k, r, other: (other, "ours", "similar")[(k + r // 2) % 3]},
+        {"recoded": lambda k, r, other: (other, "none", "none")[(k + r // 2) % 3]},
+        {
+            "winner": lambda k, r, other: (1 + (other == "new"), 3, 4)[(k + r // 2) % 3],
+            "rounds": lambda k, r, other: 1 + (other == "new"),
+        },
+        {
+            "answer": lambda k, r, other: (other, "ours")[(k + r) % 2],
+            "winner": lambda *_: None,
+            "mind": lambda k, r, other: other,
+        },
+        {"runner_up": lambda k, r, other: ("ours", "old", "new")[(k + r) % 3]},
+        {"feedback": a_text},
+        {"wording": lambda k, r, other: f"What rater {r} wrote of {k} herself"},
+        {"room": lambda k, r, other: f"The room of group {r // 2}"},
+        {"text": lambda k, r, other: f"What sentence {k} says is seen by all"},
+    ],
+)
+def test_what_raters_say_of_an_item_does_not_name_it(more):
+    assert len({unit for _, unit, _ in labels_of(shown(**more))}) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("wording", a_text), ("translation", lambda k, r, other: f"The text {k} by system {r} here")],
+)
+def test_texts_that_raters_may_have_seen_or_written_are_asked_for(name, make):
+    rows = shown(**{name: make})
+    with refused("unclear_unit", DomainError):
+        read_existing(rows)
+    assert len(read_existing(rows, choice=Choice(left_out=(name,))).table) == 18
+    assert len({unit for _, unit, _ in labels_of(rows, columns={"unit": name})}) in (12, 18)
+
+
 def test_who_is_called_annotator_rated_what_users_wrote():
     rows = [row | {"user": "abcd"[k % 4]} for k, row in enumerate(long([1, 2, 3, 1]))]
     for some in (rows, [dict(reversed(row.items())) for row in rows]):

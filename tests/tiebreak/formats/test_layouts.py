@@ -41,7 +41,6 @@ ASKED = {
 }
 # Layouts that are not read right yet.
 MISREAD = {
-    "128_pairwise_winner_by_aspect.csv",
     "143_judges_two_samples.jsonl",
     "148_mturk_best_worst_grammar.csv",
 }

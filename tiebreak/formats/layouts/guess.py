@@ -49,6 +49,7 @@ _USERS = {
     *("user", "username", "userid", "nutzer", "utilisateur", "utilisatrice", "utente", "usuario"),
     *("usuaria", "utilizador", "用户", "사용자"),
 }
+_WINNER = {"winner", "preferred", "preference", "better", "best", "chosen", "choice", "pick"}
 NO_UNIT = "No column says which item a row rates. Choose it."
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
@@ -57,6 +58,10 @@ TWICE = (
 SAME = (
     "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
     " Choose the column that has them."
+)
+SEVERAL = (
+    "Rows of one {} have different texts in {}, so raters may have rated different things. Choose the column"
+    " that names what each row rates, or leave out texts that raters wrote."
 )
 MIN_ROWS = 5
 
@@ -108,8 +113,9 @@ class _Guess:
         self._native()
         self._systems()
         cells = self._chosen_cells()
-        if "rater" not in self.facts and not cells:
+        if "rater" not in self.facts and not any(cell.rater for cell in cells):
             self._rater({"rater"})
+        if "rater" not in self.facts and not cells:
             self._person_of_each_row()
             cells = [] if "rater" in self.facts else self._columns_of_raters()
         if "rater" not in self.facts and not any(cell.rater for cell in cells):
@@ -125,6 +131,8 @@ class _Guess:
         if items:
             return Layout(self.facts, items)
         keys = self._keys(is_long=not cells or not cells[0].rater)
+        if "rater" in self.facts and keys and "unit" not in self.chosen:
+            keys = self._with_what_was_shown(keys)
         self._leave({*keys})
         cells = _by_item(cells or self._beside_raters(keys))
         is_one_hot = not self.chosen and not cells[0].rater and self._is_one_hot(cells)
@@ -432,6 +440,51 @@ class _Guess:
                     if is_own and (not is_shared or self._is_shared(keys)):
                         return tuple(keys)
         return ()
+
+    def _with_what_was_shown(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the keys with the column by which raters of one key saw different things, if any.
+
+        It names one side of each pair, or tells apart the same rows as texts do.
+        """
+        free = [c for c in self.free if c.name not in keys and self._differs(c, keys)]
+        free = [c for c in free if not self.roles[c.name]]
+        texts = [c for c in free if c.is_prose and self._was_shown(c, keys)]
+        names = [c.name for c in texts]
+        seen = self._count(*keys, *names)
+        for column in free:
+            tells = {self._count(*keys, column.name), self._count(*keys, column.name, *names)}
+            is_code = texts and not column.is_prose and tells == {seen}
+            if is_code or self._names_a_side(column):
+                return (*keys, column.name)
+        if texts:
+            sentence = SEVERAL.format(" and ".join(keys), ", ".join(names))
+            raise UnclearLayoutError("unclear_unit", sentence, f"unit={names[0]}")
+        return keys
+
+    def _was_shown(self, column: Column, keys: Sequence[str]) -> bool:
+        """Whether texts are what raters saw and not what they wrote, as some have more than one rater."""
+        if says(column.name, "remark") or not self._differs(column, [self.facts["rater"]]):
+            return False
+        of_raters = self._count(*keys, column.name, self.facts["rater"])
+        return says(column.name, "text") or self._count(*keys, column.name) < of_raters
+
+    def _names_a_side(self, column: Column) -> bool:
+        """Whether winners that are among a column's names are that of their row, which does not follow from them."""
+        for name in self.profile.columns if not column.is_number else ():
+            pairs = {(row.get(name), row.get(column.name)) for row in self.profile.head}
+            named = [pair for pair in pairs if pair[0] in column.values]
+            are_same = len(named) > 1 and all(winner == side for winner, side in named)
+            if (
+                are_same
+                and self._differs(column, [name])
+                and not _WINNER.isdisjoint(words_of(name))
+            ):
+                return True
+        return False
+
+    def _count(self, *names: str) -> int:
+        """Return how many different rows there are in these columns."""
+        return len({tuple(row.get(name) for name in names) for row in self.profile.head})
 
     def _may_name_items(self, column: Column) -> bool:
         if is_computed(column.name) or column.is_listed or column.distinct < 2:
