@@ -47,6 +47,7 @@ _OTHER: dict[str, frozenset[str]] = {
         " specificity plausibility",
     }.items()
 }
+_WORST = {"best": "worst", "most": "least"}
 # Words that say that a column numbers or names something, and not what.
 _IDS = frozenset(
     ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")
@@ -132,6 +133,18 @@ def is_computed(name: str) -> bool:
         return False
     is_number_of = plain.startswith(("number of", "no. of", "num_", "n_", "anzahl", "nombre de"))
     return is_number_of or not _OTHER["computed"].isdisjoint(_words(plain))
+
+
+def is_plain_label(name: str) -> bool:
+    """Whether a column is only called a label, score or verdict, and not after a criterion."""
+    words = [word for word in _words(name.casefold()) if word not in _IDS]
+    return bool(words) and ROLES["label"].issuperset(words)
+
+
+def opposite_of(name: str) -> str:
+    """Return in lower case what the question for the worst is called beside one for the best, or ""."""
+    parts = re.split(r"(?<![a-z])(best|most)(?![a-z])", name.casefold(), maxsplit=1)
+    return parts[0] + _WORST[parts[1]] + parts[2] if len(parts) > 1 else ""
 
 
 def is_fact(name: str) -> bool:

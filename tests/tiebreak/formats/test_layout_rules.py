@@ -258,6 +258,66 @@ def test_what_each_rater_labelled_once_is_the_item_if_the_rest_follows_from_it()
         read_existing(rows)
 
 
+VERDICTS = {"verdict": ["bad", "fair", "good"], "score": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept"),
+    [
+        (VERDICTS, {"score"}),
+        ({"verdict": [*"bbb"], "score": [1, 1, 1]}, {"verdict", "score"}),
+        ({"verdict": [*"bfg"], "score": [1, 2, 2]}, {"verdict", "score"}),
+        ({"verdict": [*"bfg"], "score": [1, None, 3]}, {"verdict"}),
+        ({"fluency score": [1, 2, 3], "style score": [3, 1, 2]}, {"fluency score", "style score"}),
+        ({"best_style": [*"ABA"], "worst_style": [*"BAB"]}, {"best_style"}),
+        ({"best_style": [*"ABC"], "worst_style": [*"BCA"]}, {"best_style", "worst_style"}),
+        ({"best_style": [*"ABA"], "worst_style": [*"BBA"]}, {"best_style", "worst_style"}),
+        ({"Most fluent style": [*"ABA"], "Least fluent style": [*"BAB"]}, {"Most fluent style"}),
+    ],
+)
+def test_what_is_said_in_two_ways_is_one_criterion(columns, kept):
+    rows = [
+        {"item": f"i{k}", "annotator": r, **{name: c[(k + n) % 3] for name, c in columns.items()}}
+        for k in range(6)
+        for n, r in enumerate(("ann", "ben"))
+    ]
+    read = read_existing(rows)
+    assert {str(label) for label in read.table["label"]} == {
+        str(label) for name in kept for label in columns[name] if label
+    }
+    assert len(set(read.table["criterion"])) == len(kept)
+    for name in columns.keys() - kept:
+        assert any(name in note for note in read.notes)
+
+
+@pytest.mark.parametrize(
+    ("raters", "column", "text", "n_items"),
+    [
+        (("gpt-4o", "claude-3"), "sample_idx", "The answer {0} is short and plain", 6),
+        (("gpt-4o", "claude-3"), "sample_idx", "The answer {0} is short and has draft {1}", 12),
+        (("gpt-4o", "claude-3"), "sample_idx", "same", 12),
+        (("gpt-4o", "claude-3"), "segment_id", "The answer {0} is short and plain", 12),
+        (("gpt-4o", "ann"), "sample_idx", "The answer {0} is short and plain", 12),
+    ],
+)
+def test_samples_of_the_same_text_by_machines_are_passes(raters, column, text, n_items):
+    rows = [
+        {
+            "id": f"i{k}",
+            "judge": r,
+            column: f"p{s}",
+            "output": text.format(k, s),
+            "score": (k + s + n) % 3,
+        }
+        for k in range(6)
+        for s in (0, 1)
+        for n, r in enumerate(raters)
+    ]
+    table = read_existing(rows).table
+    assert (len(table), len(set(table["unit"]))) == (24, n_items)
+    assert len(set(table["run"])) == 12 / n_items
+
+
 def shown(**more):
     """Return rows of three raters, of whom two saw one thing of each sentence and one another."""
     rows = []

@@ -41,7 +41,6 @@ ASKED = {
 }
 # Layouts that are not read right yet.
 MISREAD = {
-    "143_judges_two_samples.jsonl",
     "148_mturk_best_worst_grammar.csv",
 }
 # Layouts that are read by a convention, of which the reader says what it did.

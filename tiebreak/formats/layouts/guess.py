@@ -28,7 +28,9 @@ from tiebreak.formats.rating_names import (
     is_criterion,
     is_fact,
     is_machine,
+    is_plain_label,
     is_rater,
+    opposite_of,
     role_of,
     stem_of,
 )
@@ -125,6 +127,9 @@ class _Guess:
         computed = [] if self.chosen else self._computed(cells)
         cells = [cell for cell in cells if cell.column not in computed]
         self._leave({cell.column for cell in cells})
+        if not self.chosen:
+            computed += self._said_twice()
+            self._leave({*computed})
         if not cells:
             self._criterion()
         items = self._columns_of_items(cells)
@@ -132,7 +137,7 @@ class _Guess:
             return Layout(self.facts, items)
         keys = self._keys(is_long=not cells or not cells[0].rater)
         if "rater" in self.facts and keys and "unit" not in self.chosen:
-            keys = self._with_what_was_shown(keys)
+            keys = self._without_passes(self._with_what_was_shown(keys))
         self._leave({*keys})
         cells = _by_item(cells or self._beside_raters(keys))
         is_one_hot = not self.chosen and not cells[0].rater and self._is_one_hot(cells)
@@ -380,6 +385,28 @@ class _Guess:
         rows = [[row.get(name) for name in names] for row in self.profile.head]
         return [name for k, name in enumerate(names) if follows(rows, k)]
 
+    def _said_twice(self) -> list[str]:
+        """Return the columns that say in another way what another column of labels says: its number or opposite."""
+        free = self._candidates()
+        labels = sorted(
+            (c for c in free if is_plain_label(c.name)), key=lambda c: (-c.filled, not c.is_number)
+        )
+        twice = [b.name for a, b in combinations(labels, 2) if self._say_the_same(a, b)]
+        by_name = {c.name.casefold(): c for c in free}
+        for best in free:
+            worst = by_name.get(opposite_of(best.name))
+            is_pair = worst is not None and len(best.values | worst.values) == 2
+            if worst and is_pair and self._say_the_same(best, worst):
+                twice.append(worst.name)
+        return list(dict.fromkeys(twice))
+
+    def _say_the_same(self, first: Column, second: Column) -> bool:
+        """Whether one label of several follows from the other in each of the first rows, both ways."""
+        both = [(row.get(first.name), row.get(second.name)) for row in self.profile.head]
+        both = [pair for pair in both if not {*BLANK} & {*pair}]
+        sizes = {len({*cells}) for cells in (both, *zip(*both, strict=True))}
+        return len(both) >= MIN_ROWS and len(sizes) == 1 and 1 not in sizes
+
     # What names the item.
 
     def _keys(self, *, is_long: bool) -> tuple[str, ...]:
@@ -459,6 +486,19 @@ class _Guess:
         if texts:
             sentence = SEVERAL.format(" and ".join(keys), ", ".join(names))
             raise UnclearLayoutError("unclear_unit", sentence, f"unit={names[0]}")
+        return keys
+
+    def _without_passes(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the keys without the column that numbers the passes of machines over the same texts."""
+        texts = [c.name for c in self.free if c.is_prose and self.roles[c.name] != "reason"]
+        if not all(map(is_machine, self.profile[self.facts["rater"]].values)):
+            return keys
+        for column in keys if len(keys) > 1 and "run" not in self.facts else ():
+            rest = tuple(key for key in keys if key != column)
+            are_same = self._count(*rest, *texts) == self._count(*rest) > 1
+            if says(column, "sample") and {*texts} - {*keys} and are_same:
+                self.facts["run"] = column
+                return rest
         return keys
 
     def _was_shown(self, column: Column, keys: Sequence[str]) -> bool:
