@@ -9,6 +9,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.cells import MAX_ID
+from tiebreak.formats.rating_names import is_about_person, opposite_of
 from tiebreak.formats.readers.converted import Converted, labels_of
 from tiebreak.formats.readers.pairs import flag_later_votes
 from tiebreak.formats.rows import Row
@@ -19,6 +20,8 @@ CHOSEN = ("no", "yes")
 # Mechanical Turk writes an empty text as an empty object.
 EMPTY = ("", "{}")
 UNANSWERED = "empty answers of"
+# What raters are asked about themselves, which is a criterion only where a rater's answers differ.
+LANGUAGES = ("english", "native", "native speaker", "native_speaker", "language")
 # Choices are answered by nearly all, comments by some.
 MAX_UNANSWERED = 0.2
 
@@ -67,8 +70,11 @@ class Answers:
         criteria: list[CriterionSpec] = []
         ratings: list[Row] = []
         missing = 0
-        for name, given in self._single_answers():
+        questions = dict(self._single_answers())
+        for name, given in questions.items():
             scale, labels, note = self._labels(name, given)
+            if why := _why_no_criterion(name, questions):
+                scale, note = "", why
             if not scale:
                 self.left_out[f"answers of {name}, {note}"] += len(given)
                 continue
@@ -126,6 +132,24 @@ class Answers:
                 answers = [(CHOSEN[choice in one],) for one in sets]
                 questions.append((part, list(zip(answers, rows, strict=True))))
         return questions
+
+
+def _why_no_criterion(name: str, questions: Mapping[str, list[tuple[Any, Row]]]) -> str:
+    """Return why a question is not about the item, or not another one, or ""."""
+    of_raters: dict[object, set[str]] = {}
+    answers = {(row["unit"], row["rater"]): as_text(answer) for answer, row in questions[name]}
+    for (_, rater), answer in answers.items():
+        of_raters.setdefault(rater, set()).add(answer)
+    is_asked = name.casefold() in LANGUAGES and len(of_raters) < len(answers)
+    if (is_about_person(name) or is_asked) and all(len(own) == 1 for own in of_raters.values()):
+        return "which say who the rater is"
+    for best, given in questions.items():
+        if opposite_of(best) == name.casefold():
+            chosen = {(row["unit"], row["rater"]): as_text(answer) for answer, row in given}
+            are_two = len({*answers.values(), *chosen.values()}) == 2
+            if are_two and all(chosen.get(key, answers[key]) != answers[key] for key in answers):
+                return f"which are the other of two than those of {best}"
+    return ""
 
 
 def as_text(answer: object) -> str:

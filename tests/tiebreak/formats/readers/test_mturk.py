@@ -39,6 +39,45 @@ def test_the_left_text_belongs_to_the_system_that_its_id_names(tmp_path):
     assert first["instance"] != second["instance"]
 
 
+@pytest.mark.parametrize(
+    ("column", "answers", "is_criterion"),
+    [
+        ("worst", "BABAAB", False),
+        ("worst", "BABAAA", True),  # who is sometimes said to be both
+        ("worst", "CACAAC", True),  # of more than two
+        ("worst", "BABAA ", False),
+        ("worst", "BABAAB best AB BBA", True),
+        ("worse", "BABAAB", True),
+        ("english", "121212", False),  # each worker's own
+        ("english", "121221", True),
+        ("Native speaker", "111111", False),
+        ("age", "787878", False),
+        ("fluent", "121212", True),
+    ],
+)
+def test_what_workers_are_and_the_worst_of_two_are_no_criteria(
+    column, answers, is_criterion, tmp_path
+):
+    path = tmp_path / "batch.csv"
+    answers, _, best = answers.partition(" best ")
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["HITId", "WorkerId", "Input.text", "Answer.best", f"Answer.{column}"])
+        for k, pair in enumerate(zip(best or "ABABBA", answers, strict=True)):
+            rows.writerow([f"h{k // 2}", f"w{k % 2}", f"text {k // 2}", *pair])
+    converted = READERS["mturk"]([path], None)
+    found = {criterion.name for criterion in converted.spec.criteria}
+    assert found == {"best", *([column] if is_criterion else [])}
+    assert is_criterion or any(column in what for what in converted.left_out)
+
+
+def test_workers_who_rated_once_may_have_been_asked_about_the_text(tmp_path):
+    path = tmp_path / "batch.csv"
+    lines = [f"h{k},w{k},text {k},{1 + k % 3}" for k in range(6)]
+    path.write_text("\n".join(["HITId,WorkerId,Input.text,Answer.english", *lines]))
+    assert len(READERS["mturk"]([path], None).ratings) == 6
+
+
 def test_workers_of_two_files_are_two_raters(tmp_path):
     one = batch(tmp_path, ["1", "a", "b", "1", "0"])
     two = batch(tmp_path, ["1", "c", "d", "1", "0"], name="old_other_topic.csv")
