@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -27,6 +28,25 @@ CHUNK, SAMPLE = 1024 * 1024, 64 * 1024
 MIN_NULS = 0.2
 # How PDF files and the documents of old Office programs begin, and text never does.
 DOCUMENTS = (b"%PDF", b"\xd0\xcf\x11\xe0")
+# How texts begin that have no rows: a tag before another tag, a document of YAML, a name before a list.
+MARKUP = (
+    (re.compile(r"\s*(<!doctype\s+html|<html[\s>])", re.IGNORECASE), "HTML"),
+    (
+        re.compile(
+            r"\s*(<\?xml\s|<!doctype\s|<!--|<[A-Za-z][\w:.-]*(\s[^<>]*)?>\s*<)", re.IGNORECASE
+        ),
+        "XML",
+    ),
+    (re.compile(r"\s*\{\\rtf"), "RTF"),
+    (
+        re.compile(r"(\s*#.*\n)*(%YAML|---\s*\n|(- )?[\w-]+:\s*\n\s*- |- [\w-]+: .*\n  [\w-]+:)"),
+        "YAML",
+    ),
+)
+NO_TABLE = (
+    "is {}, which has no rows and columns. Write it as {}, with one row for each item or rating, and choose"
+    " that file"
+)
 # Text has hardly any control characters but these; a stray NUL or separator is left to its cell.
 CONTROLS = frozenset(map(chr, range(32))) - set("\t\n\v\f\r\x1a\x1b")
 BESIDE_NUL = bytes(map(ord, CONTROLS - {"\0"}))
@@ -50,6 +70,11 @@ def check_is_text(path: Path, readable: str) -> None:
     is_varied = len(set(odd)) > KINDS_IN_TEXT and len(odd) > SHARE_IN_TEXT * len(text)
     if is_varied or len(odd) > MOST_IN_TEXT * len(text):
         raise FormatError.of(path.name, None, "not_text", NOT_TEXT.format(readable))
+    text = text.removeprefix("\ufeff").removeprefix("ï»¿")
+    kind = next((name for begins, name in MARKUP if begins.match(text)), "")
+    if kind:
+        reason = NO_TABLE.format(kind, readable)
+        raise FormatError.of(path.name, None, "not_a_table", reason)
 
 
 def _check_no_nul(path: Path, part: bytes, readable: str) -> None:

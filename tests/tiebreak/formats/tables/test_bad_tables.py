@@ -13,7 +13,7 @@ import pytest
 from tests.refusals import refused_file
 from tests.tiebreak.formats.tables.test_guessing import summary_of
 from tiebreak.formats.limits import Limits
-from tiebreak.formats.tables import TableReading, open_table
+from tiebreak.formats.tables import TableProblems, TableReading, open_table
 
 TEXT = "A text that is long enough to look like one."
 HEADER = ["id", "source", "gpt", "llama"]
@@ -156,6 +156,15 @@ def test_a_bad_table_is_named_by_row_column_and_code(name, tmp_path):
 
 
 CLOSED = {
+    "pairs.xml": (b'<?xml version="1.0"?>\n<list><a x="1, 2">b, c</a></list>', "not_a_table"),
+    "bare.xml": (b'\xef\xbb\xbf<list n="2">\n  <a>b, c</a>\n</list>', "not_a_table"),
+    "wide.xml": ('<?xml version="1.0"?>\n<list>\n</list>'.encode("utf-16"), "not_a_table"),
+    "page.html": (b"\n<!DOCTYPE html>\n<table><tr><td>1, 2</td></tr></table>", "not_a_table"),
+    "page.xls": (b"<html><table><tr><td>1, 2</td></tr></table></html>", "not_a_table"),
+    "word.rtf": (b"{\\rtf1 one, two}", "not_a_table"),
+    "list.yaml": (b"# ratings\nitems:\n  - id: 1\n    text: one, two\n", "not_a_table"),
+    "document.yaml": (b"---\nid: 1\ntext: one, two\n", "not_a_table"),
+    "items.yml": (b"- id: 1\n  text: one, two\n- id: 2\n  text: three\n", "not_a_table"),
     "tables.pdf": (b"%PDF-1.7", "unknown_format"),
     "old.xls": (b"\xd0\xcf\x11\xe0aaaaaaaa", "unknown_format"),
     "cut.gz": (gzip.compress(csv_of(*GOOD))[:-5], "not_gzip"),
@@ -171,6 +180,16 @@ def test_a_file_that_is_no_table_is_refused(name, tmp_path):
     limits = Limits(unpacked=2_000_000)
     with refused_file((name, None, code)), open_table(tmp_path / name, limits=limits):
         pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<b>id</b>,text\n1,two\n", "id,text\n1,<a><b>\n", "- a,text\n- b,two\n", "a: 1,b\nc: 2,d\n"],
+)
+def test_a_table_with_marks_in_its_cells_is_a_table(text, tmp_path):
+    (tmp_path / "t.csv").write_text(text)
+    with open_table(tmp_path / "t.csv") as table:
+        assert len(list(table.rows(TableProblems()))) == 1
 
 
 def test_the_limits_name_the_row_and_the_column(tmp_path):
