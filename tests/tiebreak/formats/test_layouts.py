@@ -8,11 +8,17 @@ import pytest
 
 from tests.paths import ROOT
 from tiebreak.errors import DomainError, InvalidInput
-from tiebreak.formats.layouts import read_existing
+from tiebreak.formats.layouts import Choice, read_existing
 from tiebreak.report import build_report
 
 FOLDER = ROOT / "tests" / "tiebreak" / "formats" / "layouts_of_others"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+# Layouts without a rater, which can be read if someone says that one person rated.
+BY_NOBODY = {
+    "122_output_rows_pair_choice.csv",
+    "123_korean_error_flags_reps.csv",
+    "139_italian_title_row_first.csv",
+}
 # Layouts that a person reads, and of which this reader asks. None is misread.
 ASKED = {
     "19_one_rater_named_in_the_header.tsv",
@@ -28,11 +34,9 @@ ASKED = {
     "72_news_and_summary_name_the_item_spanish.csv",
     # Three columns of numbers without titles may be raters or criteria.
     "115_image_caption_and_three_experts.txt",
-    # Nobody is named, so it may have been one rater or many.
+    # Nobody is named beside the labels, so it may have been one rater or many.
     "121_hindi_mt_rater_in_title.csv",
-    "122_output_rows_pair_choice.csv",
-    "123_korean_error_flags_reps.csv",
-    "139_italian_title_row_first.csv",
+    *BY_NOBODY,
     # What is inside lists, in other lists, or two labels of one rater.
     "124_summary_reviews_nested.jsonl",
     "133_hate_two_rounds.csv",
@@ -97,3 +101,19 @@ def test_a_layout_of_others_is_read_right_or_asked_for(entry):
         section = report.criteria[criterion if criterion in named else named[0]]
         value = section.strata[0].human_human.krippendorff_alpha.value
         assert value == pytest.approx(alpha["value"], abs=2e-6)
+
+
+@pytest.mark.parametrize("name", sorted(BY_NOBODY))
+def test_what_one_person_rated_is_read_if_someone_says_so(name):
+    (expected,) = (entry["expect"] for entry in EXPECTED if entry["file"] == name)
+    columns = {f"rater:me:{criterion}": criterion for criterion in expected["criteria"]}
+    table = read_existing(FOLDER / name, choice=Choice(columns=columns)).table
+    sizes = [len(table), *(len(table.coded(name).used) for name in ("unit", "rater"))]
+    assert sizes == [expected["ratings"], expected["items"], 1]
+    assert {*table["criterion"]} == {*expected["criteria"]}
+
+
+def test_the_output_of_a_model_is_no_systems_name():
+    path = FOLDER / "121_hindi_mt_rater_in_title.csv"
+    chosen = Choice(columns={"rater:Anirban": "rating_out_of_5(Anirban)"})
+    assert "system_a" not in read_existing(path, choice=chosen).columns

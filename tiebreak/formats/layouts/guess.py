@@ -40,7 +40,8 @@ from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile
 MAX_WORDS_OF_LABELS = 60
 MAX_RATERS = 200
 WHO = (
-    "Choose the column that names the raters, or the columns of which each has one rater's labels."
+    "Choose the column that names the raters, or the columns of which each has one rater's labels. If one person"
+    " gave all labels, choose the columns that have them, each with that person's name and its criterion."
 )
 _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
 # Names of raters where nothing else is: a subject is an item beside columns of raters.
@@ -178,6 +179,8 @@ class _Guess:
             return
         names = [c for c in self.free if c.is_short and not c.is_number and not is_computed(c.name)]
         named = [c for c in names if says(c.name, "system") and self.roles[c.name] != "rater"]
+        # The output of a model is no name of one.
+        named = [c for c in named if not says(words_of(c.name)[-1], "text")]
         by_words = {tuple(words_of(c.name)): c for c in named}
         for column in named:
             other = by_words.get(other_side(column.name) or ())
@@ -371,7 +374,9 @@ class _Guess:
             return UnclearLayoutError(
                 "no_rater", f"No column says who rated. {WHO}", "rater=COLUMN"
             )
-        example = ",".join(f"{RATER_OF}{name}={name}" for name in names[:3])
+        of_each = ",".join(f"{RATER_OF}{name}={name}" for name in names[:3])
+        of_one = ",".join(f"{RATER_OF}NAME:{name}={name}" for name in names[:3])
+        example = f"{of_each}, or --columns {of_one} if one person gave all labels"
         named = (
             f"The columns {', '.join(names[:6])} may have labels, but no column says who gave them."
         )
