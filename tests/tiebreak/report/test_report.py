@@ -95,7 +95,7 @@ def test_the_order_of_the_rows_changes_no_digit():
 def test_the_seed_changes_intervals_and_no_value():
     made = rows(units=24)
     a, b = (report(made, seed=seed)["criteria"]["preference"] for seed in (0, 1))
-    of_a, of_b = (section["strata"][0]["human_human"]["randolph_kappa"] for section in (a, b))
+    of_a, of_b = (section["strata"][0]["human_human"]["fleiss_kappa"] for section in (a, b))
     assert of_a["value"] == of_b["value"]
     (inner_a,), (inner_b,) = of_a["narrower"], of_b["narrower"]
     assert inner_a["low"] != inner_b["low"]

@@ -88,10 +88,14 @@ def mean_value(sums: FloatArray) -> FloatArray:
 
 
 def randolph_statistic(k: int) -> Statistic:
-    def value(sums: FloatArray) -> FloatArray:
-        return randolph_value(mean_value(sums), k)
+    """Return the mean of units' κ, whose interval is therefore that of the share of equal pairs."""
 
-    return Statistic(2, equal_pairs_statistic().features, value, NO_PAIR, CERTAIN)
+    def features(rows: IntArray) -> FloatArray:
+        paired = has_pair(rows)
+        return np.stack([paired, paired * randolph_value(pair_shares(rows), k)], axis=1)
+
+    mean = Mean(bounds=(-1 / (k - 1), 1.0)) if k > 1 else None
+    return Statistic(2, features, mean_value, NO_PAIR, CERTAIN, mean=mean)
 
 
 def randolph_value(observed: FloatArray, k: int) -> FloatArray:

@@ -82,7 +82,7 @@ def test_taking_anothers_place_is_exact_for_shares_of_pairs():
     counts = count_matrix(unit, label, n_units=60, n_labels=4)
     rows, _, n_rows, _ = distinct_rows(counts)
     by_replacing = _mean_of_units(randolph_statistic(4), rows, n_rows)
-    exact = _randolph(rows, n_rows, k=4) * (1 - 1 / 4)
+    exact = _randolph(rows, n_rows, k=4)
     entered = (rows > 0) & (rows.sum(axis=1) >= 2)[:, None]
     np.testing.assert_allclose(by_replacing[entered], exact[entered], atol=1e-12)
 

@@ -1,10 +1,9 @@
 """Agreement per stratum, among humans and of humans with each machine."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model.fields import BY_KEY, CROSSED, STRATIFIERS, Estimates
+from tiebreak.report.model.fields import BY_KEY, STRATIFIERS, Estimates
 from tiebreak.report.model.strata import MachineAgreement, StratumSection
 from tiebreak.scales import MAX_INFERRED_POINTS
 from tiebreak.stats import (
@@ -36,10 +35,9 @@ from tiebreak.stats.core.bootstrap import (
     NO_WIDTH,
     AnyStatistic,
     Resampling,
-    estimate_strata,
+    estimate_each,
     on_columns,
 )
-from tiebreak.stats.core.counts import distinct_rows
 from tiebreak.stats.core.independence import EXACT, SHARE
 from tiebreak.stats.core.ranges import range_edges
 from tiebreak.stats.core.two_way import Groupings
@@ -64,11 +62,9 @@ BOUNDS = {
 
 Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Group = tuple[Sequence[Stratum], Codes]
 Groups = dict[str, Estimates]
 Runs = tuple[Codes, Codes]
-# Statistics by group and name, their rows, and the unit of each row.
-Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns, Codes]
+Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
 
 
 def strata_section(
@@ -76,47 +72,43 @@ def strata_section(
 ) -> tuple[StratumSection, ...]:
     """Return one entry per stratum, by default of every applicable stratifier.
 
-    The statistics among humans and those with each machine use separate replicates, so the
-    results do not depend on which other machines there are.
+    Each stratum is resampled alone, and the statistics among humans and those with each machine use
+    separate replicates. So an interval depends neither on the other strata nor on other machines.
     """
-    raters = (None, *criterion.machines)
-    groups = _groups(criterion, tuple(strata_of(criterion)) if strata is None else strata)
-    design = DesignWeights.of(criterion)
+    raters, design = (None, *criterion.machines), DesignWeights.of(criterion)
+    strata = tuple(strata_of(criterion)) if strata is None else strata
 
-    def estimates(group: Group, rater: str | None) -> list[Groups]:
-        strata, split = group
+    def estimates(stratum: Stratum, rater: str | None) -> Groups:
+        members = stratum.members
         names = ("humans",) if rater is None else ("machine", rater)
-        rng = seeds.below(strata[0].stratifier).generator(*names)
-        table = _human_table if rater is None else partial(_machine_table, machine=rater)
-        weights = None if design is None else UnitWeights.of(design.of_units, split)
-        codes = split if weights is None else weights.codes
-        every = _estimates(table(criterion, codes, weights), strata, rng=rng, replicates=replicates)
-        if rater is not None and (runs := criterion.runs_of(rater)) is not None:
-            among = _machine_table(criterion, codes, weights, machine=rater, runs=runs)
-            again = _estimates(among, strata, rng=rng, replicates=replicates)
-            every = [
-                groups | {"between_orders": groups["machine_machine"]} | own
-                for groups, own in zip(every, again, strict=True)
-            ]
+
+        def of(table: Table) -> Groups:
+            # Every stratum starts from the same seed, so that a report of its ratings alone draws alike.
+            return _estimates(
+                table, rng=seeds.below("all").generator(*names), replicates=replicates
+            )
+
+        if rater is None:
+            groups = of(_human_table(criterion, members, design))
+        else:
+            groups = of(_machine_table(criterion, members, design, machine=rater))
+            if (runs := criterion.runs_of(rater)) is not None:
+                again = of(_machine_table(criterion, members, design, machine=rater, runs=runs))
+                groups |= {"between_orders": groups["machine_machine"]} | again
         if design is None:
-            return every
-        compared = _compared_units(criterion, rater)
-        return [
-            _scoped(groups, design, stratum.members & compared, criterion)
-            for groups, stratum in zip(every, strata, strict=True)
-        ]
+            return groups
+        return _scoped(groups, design, members & _compared_units(criterion, rater), criterion)
 
     # Threads are enough, because drawing replicates releases the global interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
+        jobs = [[pool.submit(estimates, stratum, rater) for rater in raters] for stratum in strata]
     ratings = HumanRatings.of(criterion, design)
     entries = [
         ratings.widened(
-            entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs]),
+            entry(stratum, criterion.machines, [job.result() for job in of_stratum]),
             stratum.members,
         )
-        for (strata, _), group_jobs in zip(groups, jobs, strict=True)
-        for index, stratum in enumerate(strata)
+        for stratum, of_stratum in zip(strata, jobs, strict=True)
     ]
     return tuple(sorted(entries, key=lambda entry: STRATIFIERS.index(entry.stratifier)))
 
@@ -240,24 +232,6 @@ def machine_agreement(groups: Groups) -> MachineAgreement:
     )
 
 
-def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
-    """Return groups of strata that share replicates, each with codes that split the units.
-
-    A stratifier by key multiplies the number of distinct rows, and the cost of resampling units
-    grows with this number, so each stratifier by key is a separate group. The cost of resampling
-    instances does not grow, so one group is enough.
-    """
-    by_key = [[s for s in strata if s.stratifier == name] for name in BY_KEY]
-    # A key with a single value does not split any units.
-    by_key = [group for group in by_key if len(group) > 1]
-    separate = {stratum.stratifier for group in by_key for stratum in group}
-    groups = [rest] if (rest := [s for s in strata if s.stratifier not in separate]) else []
-    groups += by_key
-    if criterion.resampling == "instance":
-        groups = [list(strata)]
-    return [(group, _split(group, criterion.n_units)) for group in groups]
-
-
 def strata_of(criterion: Criterion) -> Iterator[Stratum]:
     """Yield all units, then strata by agreement, labels, category, separability and systems."""
     yield all_units(criterion.n_units)
@@ -267,13 +241,6 @@ def strata_of(criterion: Criterion) -> Iterator[Stratum]:
     separability = separability_of_units(criterion)
     yield from separability_strata(separability, range_edges(separability))
     yield from _by_key("systems", criterion.pairs)
-
-
-def _split(strata: Sequence[Stratum], units: int) -> Codes:
-    """Return a code for each unit, which is equal for units in the same strata by key."""
-    keyed = [one.members for one in strata if one.stratifier in (*BY_KEY, CROSSED)]
-    columns = np.column_stack([np.zeros((units, 0), dtype=np.int64), *keyed])
-    return distinct_rows(columns.astype(np.int64))[1]
 
 
 def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
@@ -296,10 +263,13 @@ def _compared_units(criterion: Criterion, machine: str | None) -> Mask:
     return np.asarray((rated > 0) & (answers.counts.sum(axis=1) + answers.unparsed > 0))
 
 
-def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None) -> Table:
+def _human_table(criterion: Criterion, members: Mask, design: DesignWeights | None) -> Table:
     """Return all statistics among humans by group and name, with the rows for computing them."""
     labels = len(criterion.labels)
-    patterns = Patterns.of(np.column_stack([criterion.humans, split]), clusters=criterion.clusters)
+    weights = None if design is None else UnitWeights.of(design.of_units[members])
+    humans = criterion.humans[members]
+    rows = humans if weights is None else np.column_stack([humans, weights.codes])
+    patterns = Patterns.of(rows, clusters=criterion.clusters[members])
     agreement = agreement_statistics(
         labels, level=criterion.scale.level, values=criterion.values, k=labels
     )
@@ -309,13 +279,13 @@ def _human_table(criterion: Criterion, split: Codes, weights: UnitWeights | None
         for name, statistic in agreement.items()
         if name in ON_SLIDERS or not criterion.is_slider
     }
-    return weighted(statistics, weights, columns), patterns, np.arange(criterion.n_units)
+    return weighted(statistics, weights, columns), patterns
 
 
 def _machine_table(
     criterion: Criterion,
-    split: Codes,
-    weights: UnitWeights | None,
+    members: Mask,
+    design: DesignWeights | None,
     *,
     machine: str,
     runs: Runs | None = None,
@@ -326,12 +296,14 @@ def _machine_table(
     """
     ratings = criterion.machines[machine]
     counts, unit = runs or (ratings.counts, np.arange(criterion.n_units))
+    counts, unit = counts[members[unit]], unit[members[unit]]
+    weights = None if design is None else UnitWeights.of(design.of_units[unit])
     comparison = Comparison.of(
         criterion.humans[unit],
         counts if weights is None else counts * (criterion.humans.sum(axis=1) > 0)[unit, None],
         unparsed=ratings.unparsed[unit],
         clusters=criterion.clusters[unit],
-        split=split[unit],
+        split=None if weights is None else weights.codes,
     )
     groups = comparison_statistics(
         comparison,
@@ -347,7 +319,7 @@ def _machine_table(
         if (name in ON_SLIDERS or not criterion.is_slider)
         and (runs is None or group == "machine_machine")
     }
-    return statistics, comparison.patterns, unit
+    return statistics, comparison.patterns
 
 
 def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Criterion) -> Groups:
@@ -355,19 +327,9 @@ def _scoped(groups: Groups, design: DesignWeights, entered: Mask, criterion: Cri
     return {group: design.scoped(by_name, entered, criterion) for group, by_name in groups.items()}
 
 
-def _estimates(
-    table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
-) -> list[Groups]:
-    """Return the estimates of each stratum by group and name."""
-    statistics, patterns, unit = table
-    # All units with the same row are in the same strata.
-    masks = [stratum.members[unit[patterns.representatives]] for stratum in strata]
-    estimates = estimate_strata(statistics, patterns, masks, **resampling)
-    return [_grouped(by_name) for by_name in estimates]
-
-
-def _grouped(estimates: Mapping[tuple[str, str], Estimate]) -> Groups:
+def _estimates(table: Table, **resampling: Unpack[Resampling]) -> Groups:
+    """Return the estimates of a stratum by group and name."""
     groups: Groups = {}
-    for (group, name), estimate in estimates.items():
+    for (group, name), estimate in estimate_each(*table, **resampling).items():
         groups.setdefault(group, {})[name] = estimate
     return groups

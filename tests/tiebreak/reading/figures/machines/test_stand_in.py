@@ -53,7 +53,7 @@ def test_equal_labels_of_annotators_are_those_of_the_noise_ceiling(section):
     again = equal_labels(section.all_units.human_human, len(section.labels))
     ends = (again.value, again.low, again.high, again.scope.raters)
     assert ends[0] == pytest.approx(found.value)
-    assert ends[1:3] == pytest.approx((found.low, found.high), abs=0.03)  # other replicates
+    assert ends[1:3] == pytest.approx((found.low, found.high))
     assert ends[3] == found.scope.raters == "these"
 
 
