@@ -16,6 +16,7 @@ from tiebreak.reading.messages import (
     ADVICE,
     CHOSEN_AS_MAIN,
     MOST_ANSWERS,
+    MOST_RATED,
     NO_COMPARISONS,
     NO_FINDING_YET,
     NO_MACHINES,
@@ -161,11 +162,18 @@ def hardest_pair(section: CriterionSection) -> tuple[str, Estimate, int]:
     found = {pair: smallest_difference(rate) for pair, rate in rates.items()}
     known = {pair: one for pair, one in found.items() if one.is_defined}
     if not known:
-        reasons = [one.reason for one in found.values() if one.reason]
-        reason = section.problems.get("systems", reasons[0] if reasons else NO_COMPARISONS)
-        return "", undefined(reason), 0
+        return "", undefined(section.problems.get("systems") or _why_unseen(found)), 0
     pair = max(known, key=lambda name: (known[name].value, name))
     return pair, known[pair], len(known)
+
+
+def _why_unseen(found: Mapping[str, Estimate]) -> str:
+    """Return why no pair is known, by the pair that comes nearest to it, which is named."""
+    pair = max(found, key=lambda name: found[name].n, default="")
+    reason = (found[pair].reason if pair else None) or NO_COMPARISONS
+    if len(found) < 2 or reason in ADVICE:
+        return reason
+    return MOST_RATED.format(len(found), pair, reason)
 
 
 def _smallest_difference(section: CriterionSection) -> LeadingNumber:

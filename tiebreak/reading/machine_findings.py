@@ -12,7 +12,10 @@ NOT_SHOWN = "No machine rater is shown to stand in"
 BELOW = "No machine rater agrees with annotators as often as they do with each other"
 UNKNOWN = "Whether a machine rater can stand in is not known"
 MORE_RATINGS, READ_AGREEMENT = ": collect more ratings", ": compare its agreement"
-MATCHES = "{name} is shown to match {matched}; standing in needs {needed}"
+MATCHES = "No: {name} is shown to match {matched}; standing in needs {needed}"
+# The machine rater agrees as often as annotators do, within the allowance, so only the test lacks power.
+TOO_FEW = "Not shown that {name} can stand in: too few ratings per annotator"
+MATCHED = " {name} is shown to match {matched}; standing in needs {needed}."
 RESTS_ON = (
     f"{ASKS} A machine rater can stand in if it passes this test and also agrees with one annotator beyond chance."
     " That is shown for these annotators alone."
@@ -30,6 +33,7 @@ def stand_in_finding(section: CriterionSection) -> tuple[str, str]:
     able = [name for name in able if alphas[name].low > 0]  # NaN without an interval
     ceilings, first = section.noise_ceiling or {}, (able or section.machines_main_first)[0]
     reached, suffix = _reached(ceilings.get(first)), scope_suffix(alphas[first])
+    count = ""
     if able:
         who = " and ".join(able) if len(able) < 3 else f"{len(able)} machine raters"
         heading = f"{who} can stand in for these annotators"
@@ -37,16 +41,24 @@ def stand_in_finding(section: CriterionSection) -> tuple[str, str]:
         heading = BELOW
     elif first in tests and not (suffix or tests[first].passes or tests[first].reason):
         test = tests[first]
-        heading = MATCHES.format(name=first, matched=matched(test), needed=needed(test))
+        facts = {"name": first, "matched": matched(test), "needed": needed(test)}
+        heading = MATCHES.format(**facts)
+        if _is_as_good(ceilings.get(first)):
+            heading, count = TOO_FEW.format(name=first), MATCHED.format(**facts)
     else:
         heading = f"{NOT_SHOWN}; {first} reaches {reached}" if reached and not suffix else NOT_SHOWN
     beside = REACHED.format(name=first, reached=reached) if reached else ""
-    return f"{heading}{suffix}", f"{RESTS_ON}{beside}"
+    return f"{heading}{suffix}", f"{RESTS_ON}{count}{beside}"
 
 
 def _is_below(found: NoiseCeiling) -> bool:
     """Return whether the intervals of both agreements, on the same items, do not even touch."""
     return found.agreement.high < found.annotators.low  # NaN without an interval
+
+
+def _is_as_good(found: NoiseCeiling | None) -> bool:
+    """Return whether the machine rater agrees with an annotator as often as two annotators do."""
+    return found is not None and found.agreement.value >= found.annotators.value
 
 
 def _reached(found: NoiseCeiling | None) -> str:

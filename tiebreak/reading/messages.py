@@ -131,6 +131,7 @@ ADVICE = {
     NO_PAIR_WITH_MACHINE: "Collect at least two ratings of some of them.",
     ONE_LABEL: "Read the share of equal labels instead.",
 }
+MOST_RATED = "Of {} pairs of systems, {} has the most rated items. {}"
 CHOSEN_AS_MAIN = ", chosen as the main one among {n} machine raters"
 MOST_ANSWERS = (
     ", of {n} machine raters the one with the most answers to annotators' items and then the most agreement,"

@@ -11,12 +11,18 @@ from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.digits import in_digits
 from tiebreak.formats import RatingTable
 from tiebreak.reading.document.section_tables import tables_of
-from tiebreak.reading.leading_numbers import NONE_DIFFERS, SOME_DIFFER, leading_numbers
+from tiebreak.reading.leading_numbers import (
+    NONE_DIFFERS,
+    SOME_DIFFER,
+    hardest_pair,
+    leading_numbers,
+)
 from tiebreak.reading.messages import ADVICE, NO_COMPARISONS, NO_MACHINES, NOT_IN_REPORT
 from tiebreak.report import build_report
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.machines.noise_ceiling import NO_PAIR as NO_PAIR_WITH_MACHINE
 from tiebreak.stats import smallest_difference
+from tiebreak.stats.core.independence import too_few_clusters
 from tiebreak.stats.raters.additive import NO_PAIR
 
 QUESTIONS = ["systems", "raters", "raters", "machines", "planning"]
@@ -120,6 +126,20 @@ def test_of_several_pairs_the_one_that_needs_the_largest_difference_is_named():
     smallest = leading_numbers(about)[4]
     assert smallest.number.text == in_digits(max(found.values()))
     assert max(found, key=found.get) in smallest.sentence
+
+
+def test_of_pairs_with_too_few_items_the_one_with_the_most_is_named():
+    """What one pair lacks must not read as what the study has."""
+    one = [row | {"unit": "c", "instance": "c", "system_b": "aa"} for row in PEOPLE[:3]]
+    four = [row for row in PEOPLE if row["unit"] in {made["unit"] for made in PEOPLE[:12]}]
+    about = of([*one, *four])
+    pair, least, _ = hardest_pair(about)
+    few = max(about.systems.pairs, key=lambda name: about.systems.pairs[name].n)
+    n = about.systems.pairs[few].n
+    assert not pair
+    assert n > 1
+    assert few in least.reason
+    assert least.reason.endswith(too_few_clusters(n, "unit"))
 
 
 def test_a_report_of_before_these_numbers_asks_to_be_computed_again():

@@ -49,15 +49,14 @@ def too_few_clusters(clusters: float, resampled: str = "instance") -> str:
     """Return the reason why there is no interval."""
     # Pages call a unit an item.
     resampled = "item" if resampled == "unit" else resampled
-    if clusters == 1:
-        return f"There is no interval because there is only one {resampled}."
     # The number is rounded down so that an effective number of 9.96 is not shown as 10.
     number = f"only {int(clusters * 10) / 10:g}"
     if not float(clusters).is_integer():
         number += f" effective {resampled}s after weighting"
+    verb = "is" if clusters == 1 else "are"
     return (
         f"There is no interval because it needs at least {MIN_CLUSTERS} independent {resampled}s;"
-        f" there are {number}."
+        f" there {verb} {number}."
     )
 
 

@@ -63,7 +63,8 @@ def powered(effective: float) -> str:
 
 
 ABLE, NOT_SHOWN = "can stand in for these annotators", "No machine rater is shown to stand in"
-MATCHES = "judge-0 is shown to match 1 of 4 annotators; standing in needs 2"
+MATCHES = "No: judge-0 is shown to match 1 of 4 annotators; standing in needs 2"
+TOO_FEW = "Not shown that judge-0 can stand in: too few ratings per annotator"
 BELOW = "No machine rater agrees with annotators as often as they do with each other"
 UNKNOWN = "Whether a machine rater can stand in is not known"
 
@@ -108,6 +109,12 @@ STANDING_IN = (
         (ABLE,),
     ),
     Case("none passes", lambda: standing_in(0.25), (MATCHES,), (ABLE, BELOW, UNKNOWN, NOT_SHOWN)),
+    Case(
+        "none passes, and the machine agrees as often as annotators do",
+        lambda: standing_in(0.25, agreement=(0.66, 0.8)),
+        (TOO_FEW,),
+        (MATCHES, ABLE, BELOW, NOT_SHOWN),
+    ),
     Case(
         "all are below annotators",
         lambda: standing_in(0.2, agreement=(0.4, 0.6)),

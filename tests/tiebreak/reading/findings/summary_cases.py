@@ -68,8 +68,8 @@ SUMMARY = (
     Case(
         "the summary of a finding for these annotators",
         lambda: summarised(base()),
-        (f"{HERE}{B_WINS} (criterion “preference”).", ONE_PAIR, OTHERS_OPEN, OTHERS_TOO),
-        (SIMILAR_RATERS, MANY, ALL_RATINGS),
+        (f"{HERE}{B_WINS} (criterion “preference”).", ONE_PAIR, OTHERS_OPEN, TWO_WAY),
+        (SIMILAR_RATERS, MANY, ALL_RATINGS, OTHERS_TOO),
     ),
     Case(
         "the summary of two raters",
