@@ -308,6 +308,10 @@ class Accounts:
         return maximum(self.plan, None if is_draft else self.plan.hits_total)
 
     @property
+    def responses_left(self) -> int:
+        return _left(self.plan, _collection(self.plan), completed_places(self.plan)).responses
+
+    @property
     def all_completed(self) -> bool:
         return bool(self.plan.places_total) and not self.plan.places_open
 

@@ -13,6 +13,7 @@ from annotation.services.late_answers import pending
 from jobs.models import Job
 from recruitment.costs import Accounts, accounts
 from recruitment.launch.channels import somebody_can_enter
+from recruitment.launch.limits import enough_people_left
 from recruitment.ledger import pays_by_platform
 from recruitment.models import Payment
 from recruitment.people_table import WAITING
@@ -90,7 +91,9 @@ def _of_collecting(study: Study, accounting: Accounts) -> Iterator[Need]:
         for code, column in CHANNEL_PROBLEMS.items():
             if sentence := getattr(channel, column):
                 yield Need(code, sentence, url, "Open the channel")
-    for check in somebody_can_enter(study, accounting.maximum):
+    plan, most = accounting.plan, accounting.maximum
+    left = enough_people_left(study, most, hits=plan.hits_total, missing=accounting.responses_left)
+    for check in (*somebody_can_enter(study, most), *left):
         yield Need(
             check.code, check.sentence, reverse(check.where, args=[study.pk]), "Open Recruit"
         )

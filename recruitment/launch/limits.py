@@ -5,7 +5,8 @@ from math import ceil
 
 from django.db.models import Count, Q
 
-from recruitment.admission import maximum
+from annotation.models import Assignment, Participation
+from recruitment.admission import Maximum, maximum
 from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.platforms.invitation import people
 from studies.models import Study
@@ -51,6 +52,32 @@ def enough_people(study: Study) -> Iterator[LaunchCheck]:
             " maximum of people on Recruit or the tasks per annotator, or lower R."
         )
         yield warning("too_few_admitted", sentence, RECRUITMENT)
+
+
+def enough_people_left(
+    study: Study, most: Maximum, *, hits: int, missing: int
+) -> Iterator[LaunchCheck]:
+    """Say if those who work and may still enter cannot give the missing responses; some left early."""
+    admitted, each = most.most_people, study.hits_each(hits)
+    newcomers = 0 if admitted is None else admitted - sum(one.people for one in most.channels)
+    if admitted is None or newcomers <= 0:  # that nobody can enter is another check
+        return
+    active = study.participations.filter(
+        status=Participation.Status.ACTIVE, consented_at__isnull=False, simulated=False
+    )
+    done = Assignment.objects.filter(
+        participation__in=active.values("pk"), completed_at__isnull=False
+    )
+    possible = each * (newcomers + active.count()) - done.count()
+    if possible < missing:
+        more = ceil((missing - possible) / each)
+        yield warning(
+            "too_few_admitted",
+            f"{counted(missing, 'response is', 'responses are')} missing, and the people who work or may"
+            f" still enter can give at most {possible}, because others left early. Raise the maximum of"
+            f" people on Recruit from {admitted} to at least {admitted + more}.",
+            RECRUITMENT,
+        )
 
 
 def limits_agree(study: Study) -> Iterator[LaunchCheck]:

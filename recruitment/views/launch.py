@@ -20,6 +20,7 @@ from recruitment.confirmations import final_of, frozen_settings
 from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LAUNCH, LaunchCheck
+from recruitment.launch.limits import enough_people_left
 from recruitment.launch.plan import PLANNING
 from recruitment.services.channels import channel_statuses
 from recruitment.services.cloning import clone_study
@@ -61,7 +62,11 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     most = costs["cost"].maximum if "cost" in costs else None
     if study.status == Study.Status.OPEN:
         shown = {check.code for check in current}
-        current += [one for one in somebody_can_enter(study, most) if one.code not in shown]
+        now = [*somebody_can_enter(study, most)]
+        if most is not None:
+            missing = progress_of(study).remaining
+            now += enough_people_left(study, most, hits=costs["n_planned"], missing=missing)
+        current += [one for one in now if one.code not in shown]
     statuses = channel_statuses(study, most)
     frame = study_frame(study, request.user, place_of("launch"))
     actions, rows = offered_actions(study, current), review(frame, current)

@@ -1,5 +1,6 @@
 """What of a study needs a person, on the page Collect."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -51,6 +52,22 @@ def test_an_open_study_that_collects_nothing_does(study):
     assert codes(study) == []
     Channel.objects.update(closed_at=timezone.now())
     assert codes(study) == ["no_open_channel"]
+
+
+def test_people_who_left_early_do_once_the_others_cannot_give_all_responses():
+    study = make_open_study(instances=2, comparisons_per_hit=1, reward=Decimal(2))
+    each = study.hits.main().count()
+    most = -(-study.places.count() // each)
+    Channel.objects.create(study=study, provider="open-link", settings={"most_people": most})
+    person = annotator(study)
+    person.choose()
+    assert "too_few_admitted" not in codes(study)
+    study.participations.update(status="finished")
+    need = next(need for need in needs_of(study) if need.code == "too_few_admitted")
+    assert {str(most), str(most + 1)} <= set(re.findall(r"\d+", need.sentence))
+    Channel.objects.update(settings={"most_people": most + 1})
+    study = Study.objects.get(pk=study.pk)
+    assert "too_few_admitted" not in codes(study)
 
 
 def test_an_open_study_with_all_responses_does(study):
