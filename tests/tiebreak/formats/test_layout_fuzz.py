@@ -55,18 +55,25 @@ def table(rng, truth, raters, criteria, layout):
     """Return the rows of a layout in any order, with columns in any order."""
     unit, rater, label, criterion, text = one_of(rng, NAMES)
     cells = {key: one_of(rng, MISSING) if cell is None else cell for key, cell in truth.items()}
-    rows = []
+    rows, has_words = [], rng.random() < 0.5
     for i in {item for item, _, _ in truth}:
         about = {unit: f"doc-{i}", text: f"The text of item {i} has several words, as texts do."}
+        said = {
+            r: {"wording": f"What {r} wrote of {i} herself"} if has_words else {} for r in raters
+        }
         if layout == "raters":
             rows.append(about | {r: cells[i, r, criteria[0]] for r in raters})
         elif layout == "both":
             rows.append(about | {f"{c}_{r}": cells[i, r, c] for c in criteria for r in raters})
         elif layout == "criteria":
-            rows += [about | {rater: r} | {c: cells[i, r, c] for c in criteria} for r in raters]
+            rows += [
+                about | said[r] | {rater: r} | {c: cells[i, r, c] for c in criteria} for r in raters
+            ]
         else:
             named = [(r, c) for r in raters for c in criteria]
-            rows += [about | {rater: r, criterion: c, label: cells[i, r, c]} for r, c in named]
+            rows += [
+                about | said[r] | {rater: r, criterion: c, label: cells[i, r, c]} for r, c in named
+            ]
     order = rng.permutation(list(rows[0]))
     rng.shuffle(rows)
     return [{name: row[name] for name in order} for row in rows]

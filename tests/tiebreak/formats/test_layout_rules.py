@@ -367,6 +367,7 @@ def test_what_was_compared_names_the_item_with_the_sentence(more):
         },
         {"runner_up": lambda k, r, other: ("ours", "old", "new")[(k + r) % 3]},
         {"feedback": a_text},
+        {"reason": a_text},
         {"wording": lambda k, r, other: f"What rater {r} wrote of {k} herself"},
         {"room": lambda k, r, other: f"The room of group {r // 2}"},
         {"text": lambda k, r, other: f"What sentence {k} says is seen by all"},
@@ -378,12 +379,20 @@ def test_what_raters_say_of_an_item_does_not_name_it(more):
 
 @pytest.mark.parametrize(
     ("name", "make"),
-    [("wording", a_text), ("translation", lambda k, r, other: f"The text {k} by system {r} here")],
+    [
+        ("wording", a_text),
+        ("response", a_text),
+        ("sentence", a_text),
+        ("translation", lambda k, r, other: f"The text {k} by system {r} here"),
+        ("answer", lambda k, r, other: f"The answer {k} by system {r} here"),
+    ],
 )
 def test_texts_that_raters_may_have_seen_or_written_are_asked_for(name, make):
     rows = shown(**{name: make})
-    with refused("unclear_unit", DomainError):
-        read_existing(rows)
+    agreed = shown(**{name: make, "winner": lambda k, r, other: other})
+    for some in (rows, agreed):
+        with refused("unclear_unit", DomainError):
+            read_existing(some)
     assert len(read_existing(rows, choice=Choice(left_out=(name,))).table) == 18
     assert len({unit for _, unit, _ in labels_of(rows, columns={"unit": name})}) in (12, 18)
 

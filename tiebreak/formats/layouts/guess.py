@@ -479,11 +479,10 @@ class _Guess:
         It names one side of each pair, or tells apart the same rows as texts do.
         """
         free = [c for c in self.free if c.name not in keys and self._differs(c, keys)]
-        free = [c for c in free if not self.roles[c.name]]
         texts = [c for c in free if c.is_prose and self._was_shown(c, keys)]
         names = [c.name for c in texts]
         seen = self._count(*keys, *names)
-        for column in free:
+        for column in (c for c in free if not self.roles[c.name]):
             tells = {self._count(*keys, column.name), self._count(*keys, column.name, *names)}
             is_code = texts and not column.is_prose and tells == {seen}
             if is_code or self._names_a_side(column):
