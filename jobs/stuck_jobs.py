@@ -14,12 +14,20 @@ from jobs.services import LEASE, REQUEUE_AFTER
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job that makes no progress, with the time since when, and with the reason."""
+    """A job that makes no progress, with the time since when, and with the reason.
+
+    What to do about it is a matter of whoever runs the server.
+    """
 
     job: Job
     since: datetime
     code: str
     reason: str
+
+    @property
+    def command(self) -> str:
+        """The command that starts the worker that is missing."""
+        return f"celery -A config worker -Q {self.job.queue}"
 
 
 def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -> list[StuckJob]:
@@ -62,15 +70,13 @@ def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:
     at = since.strftime("%H:%M")
     is_running = job.status == Job.Status.RUNNING
     what = "its worker stopped responding" if is_running else "it is waiting for a worker"
-    command = f"celery -A config worker -Q {job.queue}"
     if no_worker:
         return (
             "no_worker",
-            f"The job has made no progress since {at} UTC, because {what} and no worker is running."
-            f" Start a worker with: {command}",
+            f"The job has made no progress since {at} UTC, because {what} and no worker is running.",
         )
     return (
         "no_worker_of_queue",
         f"The job has made no progress since {at} UTC, because {what} and no worker serves the"
-        f" queue “{job.queue}”. Start a worker with: {command}",
+        f" queue “{job.queue}”.",
     )

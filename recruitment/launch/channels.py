@@ -79,21 +79,26 @@ def platforms_know_enough(study: Study) -> Iterator[LaunchCheck]:
             yield error(f"{platform.name}_{code}", sentence, SIZE)
 
 
+def is_pay_unclaimed(study: Study, status: ChannelStatus) -> bool:
+    """Whether the study pays people of an open channel who are not told how they get it."""
+    platform, channel = status.platform, status.channel
+    # The open link is only a stopgap while another channel is being set up.
+    is_meant = channel is not None or not study.channels.all()
+    if not study.reward or not status.is_open or platform.pays_participants or not is_meant:
+        return False
+    return channel is None or pay_claim(channel) is None
+
+
 def pay_can_be_claimed(study: Study) -> Iterator[LaunchCheck]:
     """Where nobody else pays the participants, they must learn how they get what is promised."""
     if not study.reward:
         return
     for status in channel_statuses(study):
-        platform, channel = status.platform, status.channel
-        # The open link is only a stopgap while another channel is being set up.
-        is_meant = channel is not None or not study.channels.exists()
-        if not status.is_open or platform.pays_participants or not is_meant:
-            continue
-        if channel is None or pay_claim(channel) is None:
+        if is_pay_unclaimed(study, status):
             yield warning(
                 "pay_not_claimable",
                 f"The study pays {study.reward} {study.currency}, but no platform pays people who"
-                f" come through “{platform.title}”. On the Recruit page, choose how they get their"
+                f" come through “{status.platform.title}”. On the Recruit page, choose how they get their"
                 " pay, or remove the reward.",
                 RECRUITMENT,
             )

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from recruitment.admission import OPEN_LINK, Maximum, is_open_to_all
 from recruitment.confirmations import paying_all, publishing, starting, stopping
 from recruitment.costs import channel_cost
-from recruitment.launch.channels import channel_needs
+from recruitment.launch.channels import channel_needs, is_pay_unclaimed
 from recruitment.messages import (
     CHANNEL_GONE,
     NOT_TESTED,
@@ -285,6 +285,7 @@ def _status_context(
         "needs": needs,
         "is_in_needs": any(need.sentence == status.sentence for need in needs),
         "why_kept": status.why_kept,
+        "pay_unclaimed": is_pay_unclaimed(study, status),
         "pending": PENDING.get(channel.pending, ""),
         "form": refused or _form(status.channel, platform),
         "link": link if platform.has_one_link else "",

@@ -54,11 +54,15 @@ def test_after_a_refusal_what_was_saved_is_not_called_lost(page: Page, live_serv
     channel = page.locator("form[action*='open-link']").first
     most = channel.locator("[name=most_people]")
     most.fill("7")
-    channel.locator("[name=pay_claim]").select_option("send")
-    channel.get_by_role("button", name="Set up").click()
+    shown = {"own": "pay_instruction", "send": "pay_contact"}
+    for claim in ("", *shown):
+        channel.locator("[name=pay_claim]").select_option(claim)
+        for needing, name in shown.items():
+            expect(channel.locator(f"[name={name}]")).to_be_visible(visible=needing == claim)
+    channel.get_by_role("button", name="Use the open link").click()
     expect(page.locator(".errorlist")).to_be_visible()
     channel.locator("[name=pay_contact]").fill("pay@example.org")
-    channel.get_by_role("button", name="Set up").click()
+    channel.get_by_role("button", name="Use the open link").click()
     expect(page.locator("main .success")).to_be_visible()
     expect(page.locator("[data-draft]")).to_have_count(0)
     expect(most).to_have_value("7")

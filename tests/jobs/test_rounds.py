@@ -92,6 +92,7 @@ def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
     assert stuck.since == dead.chunks.get().lease_until
     assert stuck.code == "no_worker_of_queue"
     assert "gpu" in stuck.reason
+    assert "-Q gpu" in stuck.command
     Round.objects.update(begun_at=now - LATE - MINUTE)
     assert stuck_jobs(now=now)[0].code == "no_worker"
 

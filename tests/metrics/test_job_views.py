@@ -8,7 +8,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.imports.study_import import import_study
+from jobs.clock import database_now
 from jobs.models import Job
+from jobs.services import LEASE
 from studies.models import Membership, Study
 from tests.jobs.factories import make_job
 from tests.studies.factories import make_open_study, make_study
@@ -105,6 +107,18 @@ def test_a_dry_run_is_listed_with_its_study(client, ruth):
     page = client.get(at("jobs", study.pk)).content.decode()
     assert reverse("recruitment:dry-runs", args=[study.pk]) in page
     assert at("stop-job", study.pk, job.public_id) not in page
+
+
+def test_only_who_runs_the_server_is_told_the_command_that_helps_a_stuck_job(client, ruth):
+    study = make_study(instances=1, member=ruth)
+    make_job(study, status="running", lease_until=database_now() - 2 * LEASE)
+    told = []
+    for is_superuser in (False, True):
+        User.objects.filter(pk=ruth.pk).update(is_superuser=is_superuser)
+        page = client.get(at("jobs", study.pk)).text
+        assert "no_worker" in page
+        told.append("celery" in page)
+    assert told == [False, True]
 
 
 def test_only_administrators_see_all_jobs_of_the_server(client, ruth):

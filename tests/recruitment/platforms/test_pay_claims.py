@@ -11,6 +11,7 @@ from annotation.services.planning import plan_hits
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
 from recruitment.services.launch_checks import launch_checks
+from studies.models import Study
 from tests.annotation.annotators import Annotator
 from tests.studies.factories import make_open_study, make_study
 
@@ -84,6 +85,19 @@ def test_a_code_that_is_sent_needs_an_address(client, django_user_model):
     assert not study.channels.exists()
     client.post(save, {"pay_claim": "send", "pay_contact": "lab@uni.example"})
     assert study.channels.get().settings["pay_contact"] == "lab@uni.example"
+
+
+def test_recruit_says_where_pay_cannot_be_claimed_yet(client, django_user_model):
+    ruth = django_user_model.objects.create_user("ruth", is_staff=True)
+    client.force_login(ruth)
+    study = make_study(instances=1, member=ruth, reward=Decimal("2.00"))
+    page = reverse("recruitment:channels", args=[study.pk])
+    assert "pay_not_claimable" in client.get(page).text
+    Channel.objects.create(study=study, provider="open-link", settings={"pay_claim": "show"})
+    assert "pay_not_claimable" not in client.get(page).text
+    Channel.objects.all().delete()
+    Study.objects.update(reward=None)
+    assert "pay_not_claimable" not in client.get(page).text
 
 
 @pytest.mark.parametrize(("name", "offered"), [("open-link", False), ("invitation", True)])
