@@ -422,6 +422,8 @@ AXES_COOLOFF_MESSAGE = (
     "There were too many wrong passwords, so you cannot log in for a quarter of an hour. Please wait"
     " and try again, or ask the administrator of this server for a new password."
 )
+# Kept out of the stored attempts: a right recovery code may have come too soon.
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 LOGIN_URL = "admin:login"

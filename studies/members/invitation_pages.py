@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -23,6 +23,7 @@ from studies.public_address import public_url
 from studies.refusals import as_not_found, told, told_on
 from tiebreak.errors import DomainError
 
+PAGE = "registration/invitation.html"
 SENT = "The invitation to {} is on its way. It works for {} days."
 NOT_SENT = "Pass the link below on to {}. It works once, for {} days."
 WITHDRAWN = "The invitation is withdrawn."
@@ -66,6 +67,13 @@ def _page(request: HttpRequest, study: Study | None) -> HttpResponse:
     return render(request, template, context, status=400 if form.is_bound else 200)
 
 
+def _withdraw(request: HttpRequest, study: Study | None, public_id: str, to: str) -> HttpResponse:
+    with as_not_found():
+        invitations.withdraw(study=study, public_id=public_id)
+    messages.success(request, WITHDRAWN)
+    return redirect(to)
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_study(Right.OWN)
@@ -76,16 +84,12 @@ def to_study(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @of_study(Right.OWN)
 def withdraw_from_study(request: HttpRequest, study: Study, invitation_id: str) -> HttpResponse:
-    with as_not_found():
-        invitations.withdraw(study=study, public_id=invitation_id)
-    messages.success(request, WITHDRAWN)
-    return redirect("studies:invitations", study.pk)
+    return _withdraw(request, study, invitation_id, reverse("studies:invitations", args=[study.pk]))
 
 
 def _check_administrator(request: HttpRequest) -> None:
-    with as_not_found():
-        if not invitations.may_invite(cast(User, request.user), None):
-            raise DomainError("not_an_administrator", "Only administrators invite to the server.")
+    if not invitations.may_invite(cast(User, request.user), None):
+        raise Http404("Only administrators invite to the server.")
 
 
 @never_cache
@@ -100,10 +104,7 @@ def to_server(request: HttpRequest) -> HttpResponse:
 @researchers_only
 def withdraw_from_server(request: HttpRequest, invitation_id: str) -> HttpResponse:
     _check_administrator(request)
-    with as_not_found():
-        invitations.withdraw(study=None, public_id=invitation_id)
-    messages.success(request, WITHDRAWN)
-    return redirect("studies:server-invitations")
+    return _withdraw(request, None, invitation_id, reverse("studies:server-invitations"))
 
 
 @sensitive_post_parameters()
@@ -114,8 +115,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     try:
         found = invitations.open_invitation(token)
     except DomainError as refusal:
-        context = {"refusal": refusal}
-        return render(request, "registration/invitation.html", context, status=refusal.status)
+        return render(request, PAGE, {"refusal": refusal}, status=refusal.status)
     user = request.user
     if isinstance(user, User) and user.is_active and user.is_staff:
         return _accept(request, found, token, user)
@@ -124,7 +124,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 def _accept(request: HttpRequest, found: Invitation, token: str, user: User) -> HttpResponse:
     if request.method != "POST":
-        return render(request, "registration/invitation.html", {"invitation": found})
+        return render(request, PAGE, {"invitation": found})
     with told(request):
         invitations.accept(token=token, user=user)
         _welcome(request, found)
@@ -143,7 +143,7 @@ def _open_account(request: HttpRequest, found: Invitation, token: str) -> HttpRe
             return enter(request, user, reverse("admin:index"))
     context = {"invitation": found, "form": form, "next": request.path}
     status = 400 if form.is_bound else 200
-    return render(request, "registration/invitation.html", context, status=status)
+    return render(request, PAGE, context, status=status)
 
 
 def _welcome(request: HttpRequest, found: Invitation) -> None:

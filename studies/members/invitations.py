@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.core import signing
 from django.core.cache import cache
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 
@@ -44,6 +44,7 @@ def invite(
 ) -> Invitation:
     """Invite the owner of an e-mail address, and void the earlier invitation to the same study.
 
+    Addresses in expired invitations are forgotten.
     ``address`` completes the path of the link. With an e-mail server a worker sends the link. Raises
     `DomainError` after too many invitations, or if the broker does not answer.
     """
@@ -51,15 +52,17 @@ def invite(
     cache.add(key, 0, timedelta(days=1).total_seconds())
     if cache.incr(key) > MAX_IN_A_DAY:
         raise DomainError("too_many_invitations", TOO_MANY.format(MAX_IN_A_DAY), status=429)
+    now = database_now()
     with transaction.atomic():
-        Invitation.objects.filter(study=study, email__iexact=email).delete()
+        earlier = Q(study=study, email__iexact=email)
+        Invitation.objects.filter(earlier | Q(expires_at__lte=now)).delete()
         invitation = Invitation.objects.create(
             study=study,
             email=email,
             role=role,
             invited_by=by,
             is_sent=settings.TIEBREAK_HAS_EMAIL,
-            expires_at=database_now() + OPEN_FOR,
+            expires_at=now + OPEN_FOR,
         )
         if invitation.is_sent:
             _send(invitation, address(link_of(invitation)))

@@ -105,10 +105,6 @@ def new_recovery_codes(user: User) -> list[str]:
     return codes
 
 
-def recovery_codes_left(user: User) -> int:
-    return int(StaticToken.objects.filter(device__user=user).count())
-
-
 @transaction.atomic
 def turn_off(user: User) -> bool:
     """Delete the devices and recovery codes of a user. Returns whether there was a device."""

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
+from django_otp.plugins.otp_static.models import StaticToken
 
 from studies.access import researchers_only
 from studies.members import two_factor
@@ -25,7 +26,7 @@ from studies.refusals import told_on
 # The secret of an app that has not shown a code yet.
 KEY = "two-factor-key"
 OFF = "Two-factor authentication is off."
-WRONG_PASSWORD = "This is not your password."  # noqa: S105
+WRONG = {"code": two_factor.WRONG_CODE, "password": "This is not your password."}
 
 
 class CodeForm(forms.Form):
@@ -55,17 +56,17 @@ def second_factor(request: HttpRequest) -> HttpResponse:
         return redirect("admin:login")
     user, to = waiting
     form = CodeForm(request.POST or None)
-    if form.is_valid() and _has_code(request, user, form):
+    if form.is_valid() and _is_right(request, user, form, "code"):
         return enter(request, user, to, is_verified=True)
     return render(request, "registration/second_factor.html", {"form": form})
 
 
-def _has_code(request: HttpRequest, user: User, form: forms.Form) -> bool:
-    """Whether the form has a right code. Wrong ones are counted as wrong passwords are."""
-    entered = {"username": user.get_username(), "code": form.cleaned_data["code"]}
+def _is_right(request: HttpRequest, user: User, form: forms.Form, name: str) -> bool:
+    """Whether the form has the right code or password. Wrong ones are counted alike."""
+    entered = {"username": user.get_username(), name: form.cleaned_data[name]}
     if authenticate(request, **entered) == user:
         return True
-    form.add_error("code", forms.ValidationError(two_factor.WRONG_CODE, code="wrong_code"))
+    form.add_error(name, forms.ValidationError(WRONG[name], code=f"wrong_{name}"))
     return False
 
 
@@ -119,13 +120,8 @@ def _turn_on(request: HttpRequest, user: User, to: str, *, is_waiting: bool) -> 
 
 def _may_turn_on(request: HttpRequest, user: User, form: forms.Form) -> bool:
     """Whether the password is right, so that nobody does it in a browser that was left open."""
-    if "password" not in form.fields:
-        return True
-    entered = {"username": user.get_username(), "password": form.cleaned_data["password"]}
-    if authenticate(request, **entered) == user:
-        return True
-    form.add_error("password", forms.ValidationError(WRONG_PASSWORD, code="wrong_password"))
-    return False
+    asks_password = "password" in form.fields
+    return not asks_password or _is_right(request, user, form, "password")
 
 
 def _renew_session(
@@ -143,7 +139,7 @@ def _renew_session(
 def _change(request: HttpRequest, user: User) -> HttpResponse:
     """Turn the second factor off or make new recovery codes, for a code."""
     form = CodeForm(request.POST or None)
-    if form.is_valid() and _has_code(request, user, form):
+    if form.is_valid() and _is_right(request, user, form, "code"):
         if "recovery" in request.POST:
             return _show(request, codes=two_factor.new_recovery_codes(user), to=request.path)
         two_factor.turn_off(user)
@@ -151,7 +147,9 @@ def _change(request: HttpRequest, user: User) -> HttpResponse:
             return enter(request, user, reverse("admin:index"))
         messages.success(request, OFF)
         return redirect("studies:two-factor")
-    return _show(request, form=form, left=two_factor.recovery_codes_left(user), is_on=True)
+    return _show(
+        request, form=form, left=StaticToken.objects.filter(device__user=user).count(), is_on=True
+    )
 
 
 def _show(request: HttpRequest, **context: Any) -> HttpResponse:

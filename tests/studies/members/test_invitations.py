@@ -134,9 +134,11 @@ def test_links_that_are_withdrawn_expired_replaced_or_forged_are_refused(client,
     assert owner.post(f"{page_of(study)}{public_id}/withdraw/").status_code == 302
     expired = invite(owner, study, "b@example.org")
     Invitation.objects.update(expires_at=Invitation.objects.get().created_at - timedelta(seconds=1))
+    assert over(client, expired)
     replaced, newest = invite(owner, study, "c@example.org"), invite(owner, study, "C@example.org")
     forged = f"/invitation/{Invitation.objects.latest('id').public_id}:{'a' * 43}/"
     assert all(over(client, link) for link in (withdrawn, expired, replaced, forged))
+    assert list(Invitation.objects.values_list("email", flat=True)) == ["C@example.org"]
     assert not over(client, newest)
 
 
