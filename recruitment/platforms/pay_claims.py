@@ -77,8 +77,8 @@ class PayClaimSettings(ChannelSettings):
         label="Address for codes",
         required=False,
         max_length=200,
-        help_text="An email address, or another address at which you read messages. The last page"
-        " shows it.",
+        help_text="An email address, or another address at which you read messages. The first and the"
+        " last page show it.",
     )
     pay_instruction = forms.CharField(
         label="What participants do to be paid",

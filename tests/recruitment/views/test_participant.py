@@ -58,6 +58,9 @@ def test_who_is_worth_a_look_is_marked_in_every_table_of_people(member):
     slow, quick = (
         rated(study, name, "1" * 24, ms=ms) for name, ms in (("slow", 20_000), ("quick", 100))
     )
+    for person, name in ((slow, "a"), (quick, "z")):  # which is not the order of their names
+        person.rater.pseudonym = name * 12
+        person.rater.save()
     refresh_report(study=study)
     client = member(study, "analyst")
     signs = [sign for sign in evidence_of(quick).signs if sign.is_unusual]
