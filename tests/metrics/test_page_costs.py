@@ -21,14 +21,14 @@ pytestmark = pytest.mark.django_db
 LIMIT = 12
 # Launch has many checks and lists what was frozen, and the settings ask for the machine raters. Collect
 # shows progress, money, people and channels. Launch and preview look which stages there are, and Quality
-# which stages nobody began and of how many instances copies can be made.
+# which stages nobody began, of how many instances copies can be made, and whom reference items meet.
 WITH_COSTS = {
     "overview": 15,
     "launch": 23,
     "preview": 15,
     "recruit": 13,
     "settings": 13,
-    "quality": 13,
+    "quality": 15,
 }
 
 
