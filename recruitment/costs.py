@@ -62,6 +62,7 @@ class Forecast:
     minutes_of_tasks: float | None = None
     has_screening: bool = False
     missing: tuple[str, ...] = ()
+    least_reward: Decimal | None = None
 
     @property
     def total(self) -> Decimal | None:
@@ -94,6 +95,7 @@ class Forecast:
         code, what_to_do = (
             ("under_promise", PAYS_LESS) if rate < promise else ("over_promise", PAYS_MORE)
         )
+        what_to_do = what_to_do.format(money(self.least_reward or 0), self.currency)
         return code, PROMISED.format(money(rate), money(promise), self.currency, what_to_do)
 
 
@@ -125,6 +127,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         minutes_of_tasks=asked.tasks * asked.minutes_per_task if asked else None,
         has_screening=bool(asked and asked.has_screening),
         missing=tuple(name for name, value in needs.items() if value is None),
+        least_reward=_least_reward(study, _pays(study, hits), asked),
     )
 
 
@@ -136,7 +139,9 @@ def _whole_cost(study: Study, collection: Collection, most: Maximum) -> Cost | N
     paid = _paid([study.pk]).get(study.pk, NOTHING)
     left = _left(study, collection, completed)
     so_far = _spending(study, left, paid, due([study])[study.pk], most)
-    return None if so_far.committed is None else so_far.paid + so_far.committed
+    if so_far.committed is None:
+        return None
+    return so_far.paid.in_cents + so_far.committed.in_cents  # as pages show the two parts
 
 
 def _pays(study: Study, hits: int) -> list[Pay]:
@@ -188,23 +193,36 @@ def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
     return (min(pay.for_tasks(asked.tasks) for pay in pays) / hours).quantize(CENT)
 
 
+def _least_reward(study: Study, pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
+    """Return the smallest reward that keeps the promised hourly pay, on the channel that pays least."""
+    if asked is None or not study.promised_hourly_rate:
+        return None
+    share = min(_share(pay, asked.tasks) for pay in pays)
+    due = study.promised_hourly_rate * Decimal(asked.minutes) / 60 / share
+    return due.quantize(CENT, ROUND_UP)
+
+
 def proposal_for(study: Study, *, hits: int) -> Proposal | None:
-    """Return the third of minutes per task, hourly pay and reward where two are entered."""
+    """Return the third of minutes per task, hourly pay and reward where two are entered.
+
+    Where the reward is too small for the other two, return one that is not.
+    """
     minutes, reward, promise = study.minutes_per_hit, study.reward, study.promised_hourly_rate
-    if [minutes, reward, promise].count(None) != 1:
+    if [minutes, reward, promise].count(None) > 1:
         return None
     typed = copy(study)
     typed.minutes_per_hit = minutes or 1.0
     asked = asked_of_one(typed, hits)
     if asked is None:
         return None
-    share = min(_share(pay, asked.tasks) for pay in _pays(study, hits))
-    if reward is None and promise:
-        due = promise * Decimal(asked.minutes) / 60 / share
-        return Proposal("reward", due.quantize(CENT, ROUND_UP))
-    if promise is None and (rate := _hourly_rate(_pays(study, hits), asked)):
+    pays = _pays(study, hits)
+    least, rate = _least_reward(study, pays, asked), _hourly_rate(pays, asked) if reward else None
+    if minutes is not None and least and (reward is None or (rate and promise and rate < promise)):
+        return Proposal("reward", least)
+    if promise is None and rate:
         return Proposal("promised_hourly_rate", rate)
     if minutes is None and reward and promise:
+        share = min(_share(pay, asked.tasks) for pay in pays)
         before = replace(asked, minutes_per_task=0).minutes
         left = float(60 * reward * share / promise) - before
         each = Decimal(left / (asked.minutes - before)).quantize(Decimal("0.1"), ROUND_DOWN)

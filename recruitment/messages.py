@@ -230,7 +230,7 @@ UNDER_PROMISE = (
     " annotators who took longer."
 )
 PROMISED = "An hour of all that is asked is paid {0} {2}, and the study promises {1}. {3}"
-PAYS_LESS = "Raise the reward, or lower the minutes or the tasks per annotator."
+PAYS_LESS = "Raise the reward to at least {} {}, or lower the minutes or the tasks per annotator."
 PAYS_MORE = "Check the reward, the minutes and the tasks per annotator."
 BEYOND_BUDGET = (
     "What people were paid, or can still earn, exceeds the study's budget by {} {}. A platform"

@@ -21,7 +21,11 @@ class Cost:
     @property
     def total(self) -> Decimal:
         """Both rounded so that they add up as they are shown."""
-        return self.amount.quantize(CENT) + self.fees.quantize(CENT)
+        return self.in_cents.amount + self.in_cents.fees
+
+    @property
+    def in_cents(self) -> "Cost":
+        return Cost(self.amount.quantize(CENT), self.fees.quantize(CENT))
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(self.amount + other.amount, self.fees + other.fees)

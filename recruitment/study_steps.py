@@ -42,6 +42,12 @@ def quality_status(_: Study, facts: Facts) -> StepStatus:
         return missing("Make the missing reference items.")
     if screening is None and not facts["questions"]:
         return not_needed("No screening: add a test, gold checks or questions.")
+    if (
+        screening
+        and screening.check_rate
+        and screening.check_action == Screening.CheckAction.RECORD
+    ):
+        return done("Screening is set up; failed gold checks are only recorded.")
     return done("Screening is set up.")
 
 

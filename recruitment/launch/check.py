@@ -12,6 +12,8 @@ QUALITY = "recruitment:quality"
 SIZE = "recruitment:size"
 ANALYSIS_PLAN = "recruitment:analysis-plan"
 LAUNCH = "recruitment:launch"
+# Pages on which nothing can change once a study is open.
+FROZEN = {DATA, GENERATE_SELECT, ANALYSIS_PLAN}
 
 
 @dataclass(frozen=True)

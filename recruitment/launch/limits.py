@@ -59,8 +59,11 @@ def enough_people_left(
 ) -> Iterator[LaunchCheck]:
     """Say if those who work and may still enter cannot give the missing responses; some left early."""
     admitted, each = most.most_people, study.hits_each(hits)
-    newcomers = 0 if admitted is None else admitted - sum(one.people for one in most.channels)
-    if admitted is None or newcomers <= 0:  # that nobody can enter is another check
+    if admitted is None:
+        return
+    newcomers = admitted - sum(one.people for one in most.channels)
+    # That nobody can enter is another check, and enough newcomers can give everything.
+    if newcomers <= 0 or each * newcomers >= missing:
         return
     active = study.participations.filter(
         status=Participation.Status.ACTIVE, consented_at__isnull=False, simulated=False

@@ -32,6 +32,7 @@ ALWAYS: tuple[Look, ...] = (
 )
 # What each page of a draft's steps checks, too, for it reads neither texts nor the plan.
 QUICK: tuple[Look, ...] = (
+    questions.consent,
     questions.gold_checks_for_all,
     questions.gold_action_can_happen,
     money.within_budget,

@@ -19,7 +19,7 @@ from recruitment.admission import OPEN_LINK
 from recruitment.confirmations import final_of, frozen_settings
 from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
-from recruitment.launch.check import LAUNCH, LaunchCheck
+from recruitment.launch.check import FROZEN, LAUNCH, LaunchCheck
 from recruitment.launch.limits import enough_people_left
 from recruitment.launch.plan import PLANNING
 from recruitment.services.channels import channel_statuses
@@ -60,12 +60,13 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     prefetch_related_objects([study], "channels")  # which several checks look at
     costs, current = cost_context(study), shown_checks(study)
     most = costs["cost"].maximum if "cost" in costs else None
+    progress = progress_of(study)
     if study.status == Study.Status.OPEN:
         shown = {check.code for check in current}
         now = [*somebody_can_enter(study, most)]
         if most is not None:
-            missing = progress_of(study).remaining
-            now += enough_people_left(study, most, hits=costs["n_planned"], missing=missing)
+            hits = costs["n_planned"]
+            now += enough_people_left(study, most, hits=hits, missing=progress.remaining)
         current += [one for one in now if one.code not in shown]
     statuses = channel_statuses(study, most)
     frame = study_frame(study, request.user, place_of("launch"))
@@ -81,7 +82,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "left": sum(row.state in {"must", "should"} for row in rows),
         "must": sum(row.state == "must" for row in rows),
         "should": sum(row.state == "should" for row in rows),
-        "progress": progress_of(study),
+        "progress": progress,
         "channels": [s.platform.title for s in statuses if s.is_open],
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
         "opens": opens,
@@ -153,7 +154,9 @@ def _row_of(check: LaunchCheck, shown: ShownStep | None, study: Study, lead: str
     if check.code in PLANNING:
         return Row("note", check.code, "Plan", check.sentence)
     title = shown.step.title if shown else "Server" if not check.where else "Study"
-    url = reverse(check.where, args=[study.pk]) if check.where else ""
+    is_past = study.opened_at is not None and check.where in FROZEN
+    url = reverse(check.where, args=[study.pk]) if check.where and not is_past else ""
+    lead = f"Known when the study opened, and final: {lead}" if is_past else lead
     sentence = f"{lead} {check.sentence}".lstrip()
     return Row("must" if check.is_error else "should", check.code, title, sentence, url)
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotation.models import Participation
 from metrics.collecting.facts import money_facts
 from metrics.collecting.needs import needs_of
-from recruitment.costs import accounts, plan_counts, spending_of
+from recruitment.costs import accounts, forecast, plan_counts, proposal_for, spending_of
 from recruitment.ledger import payable
 from recruitment.models import Channel, Submission
 from recruitment.services.payments import note_payment
@@ -69,6 +69,33 @@ def test_the_list_of_studies_counts_what_is_owed_and_to_come_in_the_same_way(stu
     listed = spending_of(Study.objects.annotate(**plan_counts()))[study.pk]
     spent, owed, to_come, _ = costs(study)
     assert (listed.paid.total, listed.committed.total) == (spent, owed + to_come)
+
+
+@pytest.mark.parametrize("fee", ["20", "33.3", "17.5", "42.8"])
+def test_every_page_expects_the_same_cost_to_the_cent(study, fee):
+    Channel.objects.filter(provider="panel").update(settings={"fee_percent": fee})
+    Study.objects.update(reward=Decimal("1.01"))
+    study = Study.objects.get(pk=study.pk)
+    listed = spending_of(Study.objects.annotate(**plan_counts()))[study.pk]
+    expected = forecast(study, hits=study.hits.main().count()).total
+    assert costs(study)[3] == listed.paid.total + listed.committed.total == expected
+
+
+def test_the_reward_that_is_proposed_is_the_smallest_that_keeps_the_promise(study):
+    Study.objects.update(minutes_per_hit=7, promised_hourly_rate=Decimal("9.10"))
+
+    def priced(reward: Decimal):
+        study = Study.objects.defer("reward").get(pk=pk)
+        study.reward = reward
+        return proposal_for(study, hits=3), forecast(study, hits=3).other_than_promised
+
+    pk = study.pk
+    offer, told = priced(Decimal("1.00"))
+    assert told[0] == "under_promise"
+    assert offer.field == "reward"
+    assert str(offer.value) in told[1]
+    assert priced(offer.value) == (None, None)
+    assert priced(offer.value - Decimal("0.02"))[1][0] == "under_promise"
 
 
 def test_a_payment_moves_from_owed_to_spent(study):

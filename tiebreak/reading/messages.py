@@ -161,7 +161,8 @@ DESCRIBED_ONLY = (
 # Ratings that were set aside, once the study is closed.
 ABOUT_SET_ASIDE = (
     "A win rate is what the report would say if the ratings of a row also counted. Nothing is concluded"
-    " from ratings that were left out, so none of these numbers has an interval."
+    " from ratings that were left out, so none of these numbers has an interval. Answers to gold checks, to the"
+    " test and to repeats are no ratings of the items compared here, so they are not in the table."
 )
 UNDECIDED_LATE = (
     " What late answers say is not shown before they are accepted or declined so that the decision does"
