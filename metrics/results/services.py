@@ -25,6 +25,7 @@ from metrics.results.selectors import source_of, stored_report
 from metrics.results.stopping import with_stopping
 from recruitment.services.erasure import person_erased
 from studies.models import Study, Unit
+from tiebreak import __version__
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
 from tiebreak.report.model.report import OPTIONAL_SECTIONS, CriterionSection
@@ -32,8 +33,9 @@ from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
 from tiebreak.report.source import Source
 
-# The version of the format with a digest of the report's classes, which may change within a version.
-_CLASSES = json.dumps(report_schema(), sort_keys=True).encode()
+# The version of the format with a digest of the report's classes, which may change within a version,
+# and of the release: a number of two releases side by side may differ in its interval.
+_CLASSES = json.dumps([report_schema(), __version__], sort_keys=True).encode()
 REPORT_FORM = f"{REPORT_VERSION}.{hashlib.sha256(_CLASSES).hexdigest()[:8]}"
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
