@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -20,7 +21,7 @@ from annotation.views.unit_presentation import UnitPage, unit_page
 from recruitment.admission import collection_of, newcomers_pay
 from recruitment.framing import allow_frames
 from recruitment.models import Channel, Submission
-from recruitment.platforms import Ending, Platform
+from recruitment.platforms import Ending, Platform, get_platform
 from recruitment.services.channels import channel_statuses
 from recruitment.views.entry import about_channel
 from studies.access import Right, of_study, study_for
@@ -81,19 +82,21 @@ def _page(
         parts, template = page.context(request, study, criteria), page.template
     else:
         parts, template = {"title": page.title}, "recruitment/preview_absent.html"
-    context |= _controls(request, study) | parts
+    context |= _controls(study) | parts
     response = render(request, template, context)
     return allow_frames(response, ["'self'"]) if screen == "framed" else response
 
 
-def _controls(request: HttpRequest, study: Study) -> dict[str, Any]:
-    """Return what annotators may do on each page, by the chosen channel, though nothing of it works."""
-    platform, channel, _ = _by_channel(request, study)
-    participation = Participation(
-        study=study, provider=channel.provider, paid_per=platform.paid_per
-    )
+def _controls(study: Study) -> dict[str, Any]:
+    """Return what annotators of the first channel may do on each page, though nothing of it works."""
+
+    def participation() -> Participation:
+        provider = study.channels.values_list("provider", flat=True).first()
+        terms = {"paid_per": get_platform(provider).paid_per} if provider else {}
+        return Participation(study=study, **terms)
+
     comment = CommentBox("") if study.comments else None
-    return {"participation": participation, "comment": comment}
+    return {"participation": SimpleLazyObject(participation), "comment": comment}
 
 
 def _welcome(request: HttpRequest, study: Study, criteria: Sequence[Criterion]) -> dict[str, Any]:

@@ -190,7 +190,7 @@ def change(path: Path, number: int, **values: object) -> None:
         ("design", {"sample_a": 10**6}, "max_value"),
         ("design", {"separability": "far"}, "not_a_number"),
         ("design", {"phase": "x" * 31}, "max_length"),
-        ("separability", {"instance": None}, "not_a_text"),
+        ("separability", {"instance": None}, "empty"),
         ("separability", {"self_alignment_a": True}, "not_a_number"),
         ("separability", {"similarity_settings": "[1]"}, "not_an_object"),
         ("separability", {"similarity_settings": "{"}, "not_json"),
