@@ -141,7 +141,8 @@ def people_on(
     rows = entries.rows_on_page(page)
     raters = [row.participation.rater_id for row in rows]
     records = check_records(entries.study.pk, raters=raters) if raters else {}
-    unusual = unusual or worth_a_look([row.participation for row in rows])
+    if unusual is None:
+        unusual = worth_a_look([row.participation for row in rows])
     people = [
         Person(row, records.get(row.participation.rater_id), unusual.get(row.participation.pk, []))
         for row in rows

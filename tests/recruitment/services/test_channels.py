@@ -232,9 +232,9 @@ def test_another_researchers_ways_cannot_be_turned(researcher_client):
     channel.refresh_from_db()
     assert channel.closed_at is None
     own_study = a_study(researcher_client)
-    assert codes_on(change_state(researcher_client, own_study, "panel", "close")) == {
-        "no_such_channel"
-    }
+    assert "no_such_channel" in codes_on(
+        change_state(researcher_client, own_study, "panel", "close")
+    )
     assert change_state(researcher_client, own_study, "nowhere", "close").status_code == 404
     assert change_state(researcher_client, own_study, "open-link", "burn").status_code == 404
 
@@ -267,7 +267,7 @@ def test_that_the_open_link_closed_is_said_when_it_happens(researcher_client):
     study = a_study(researcher_client)
     save(researcher_client, study, "invitation", people="Ann\nBob")
     response = look(researcher_client, study)
-    assert codes_on(response) == {"open_link_closed"}
+    assert "open_link_closed" in codes_on(response)
     (channel,) = response.context["open_channels"]
     assert (channel.platform.name, numbers_in(channel.sentence)) == ("invitation", {"2"})
     save(researcher_client, study, "open-link")
@@ -377,9 +377,7 @@ def test_two_presses_are_as_good_as_one(researcher_client):
     channel, again = panel(study), Channel.objects.get(provider="panel")
     remove_channel(channel=channel)
     remove_channel(channel=again)
-    assert codes_on(change_state(researcher_client, study, "panel", "remove")) == {
-        "no_such_channel"
-    }
+    assert "no_such_channel" in codes_on(change_state(researcher_client, study, "panel", "remove"))
 
 
 def test_the_open_link_that_is_not_stored_is_neither_reopened_nor_removed_with_an_error(

@@ -39,6 +39,7 @@ NOT_COPIED = frozenset(
         "studies.StudyVersion",
         "studies.StudyEvent",
         "studies.ReportChanges",
+        "studies.Invitation",
         "machine_raters.MachineRater",
         "machine_raters.ExampleSet",  # it names items
         "annotation.Place",
