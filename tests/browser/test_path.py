@@ -66,6 +66,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     look(page)
     press(page, "Save and continue")
 
+    page.locator("#id_consent").fill("You take part in a study of the council's archive.")
     page.locator("#id_guidelines").fill("Prefer the *shorter* one.")
     frame = page.frame_locator("iframe[name=preview]")
     press(page, "Guidelines")
