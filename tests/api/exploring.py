@@ -62,6 +62,7 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(  # noqa: PLR0917
         "job_id": make_job(study).public_id,
         "provider": "open-link",
         "participation_id": study.pk,
+        "invitation_id": study.pk,
         "webhook_id": study.pk,
     }
     headers = {"Authorization": f"Bearer {researcher_token}"}
