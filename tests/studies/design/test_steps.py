@@ -3,7 +3,9 @@
 import pytest
 from django.contrib.auth.models import User
 
+from recruitment.launch.check import DATA, RECRUITMENT, warning
 from recruitment.models import Channel
+from recruitment.views.launch import review
 from studies.design.steps import StudyFrame, frame_of, place_of, steps, study_frame, with_facts
 from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
 from tests.studies.factories import make_open_study, make_study
@@ -179,3 +181,25 @@ def test_the_frames_of_many_studies_take_one_statement(ruth, django_assert_num_q
     with django_assert_num_queries(1):
         frames = [frame_of(study, ruth) for study in with_facts(Study.objects.all(), ruth)]
     assert [len(frame.steps) for frame in frames] == [8] * 3
+
+
+def test_the_task_is_not_done_without_a_consent_text(ruth):
+    study = make_study(instances=2, consent="")
+    frame = study_frame(study, ruth, place_of("task"))
+    task = next(one for one in frame.steps if one.step.slug == "task")
+    assert "no_consent" in {check.code for check in frame.checks}
+    assert task.status.state != "done"
+
+
+def test_launch_sends_nobody_to_a_step_that_is_final(ruth):
+    study = make_study(instances=2)
+    checks = [warning("long", "Texts differ.", DATA), warning("few", "People lack.", RECRUITMENT)]
+
+    def links() -> dict[str, bool]:
+        rows = review(study_frame(study, ruth, place_of("launch")), checks)
+        return {row.code: bool(row.url) for row in rows if row.code in {"long", "few"}}
+
+    assert links() == {"long": True, "few": True}
+    Study.objects.update(opened_at="2026-01-01T00:00Z", status="open")
+    study.refresh_from_db()
+    assert links() == {"long": False, "few": True}
