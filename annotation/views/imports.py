@@ -270,7 +270,7 @@ def title_in(request: HttpRequest, kept: KeptUpload) -> str:
 
 
 # Such as the number that browsers give a second download, or “final v3”.
-_VERSION = re.compile(r"(?:\s*\(\d+\)|[\s-]+(?:final|draft|copy|v\d+))+$", re.IGNORECASE)
+_VERSION = re.compile(r"(?:\s*\((?:\d+|copy)\)|[\s-]+(?:final|draft|copy|v\d+))+$", re.IGNORECASE)
 
 
 def title_of(kept: KeptUpload) -> str:

@@ -606,6 +606,7 @@ def test_a_draft_without_texts_gets_those_of_a_file(client, ada):
     [
         ("Summaries_city_final_v3.csv", "Summaries city"),
         ("replies (2).xlsx", "Replies"),
+        ("recipes FINAL (copy).xlsx", "Recipes"),
         ("notes.jsonl.gz", "Notes"),
         ("v2.csv", "V2"),
     ],
