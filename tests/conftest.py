@@ -10,7 +10,10 @@ from typing import Any
 import hypothesis
 import pytest
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 from pytest_django.plugin import DjangoDbBlocker
 from pytest_socket import socket_allow_hosts
 
@@ -76,11 +79,14 @@ def _draws_come_again(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     draw_from(request.node.nodeid, monkeypatch)
 
 
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Ask SQLite once whether it knows JSON, which the first test that needs it would else count."""
-    with django_db_blocker.unblock():
-        connection.features.supports_json_field  # noqa: B018  cached
+@receiver(connection_created)
+def _knows_json(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Ask SQLite whether it knows JSON, which the first test that needs it would else count.
+
+    A process has another connection from the first test in a browser on, whose driver keeps an
+    event loop running.
+    """
+    connection.features.supports_json_field  # noqa: B018  cached
 
 
 @pytest.fixture(scope="module")
