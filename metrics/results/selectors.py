@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 from annotation.counts import CountedRatings, PlanCounts, RatingCounts
-from annotation.exports.ratings import rating_rows
+from annotation.exports.ratings import rating_batches, rating_rows
 from annotation.filters import EVERYTHING, Filter, ratings_in
 from annotation.pilot_doubts import pilot_machine_rows
 from machine_raters.models import MachineRater
@@ -14,7 +14,8 @@ from metrics.results.rater_rows import put_back
 from studies.design.analysis_plan import PLAN
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
-from tiebreak.formats.ratings import canonical_digest
+from tiebreak.formats.lines import Batch
+from tiebreak.formats.ratings import canonical_digest, ratings_of
 from tiebreak.report import REPORT_VERSION, Report
 from tiebreak.report.analysis_plan import plan_of
 from tiebreak.report.model.report import Origin
@@ -27,10 +28,15 @@ def rating_table(study: Study, chosen: Filter = EVERYTHING) -> RatingTable:
 
     The ratings of a study drawn by machine raters' doubt include its pilot's machine ratings.
     """
-    rows = rating_rows(study, ratings_in(study, chosen))
-    if chosen == EVERYTHING:
-        rows = chain(rows, pilot_machine_rows(study))
-    return RatingTable.from_rows(rows, name=study.title)
+    ratings = ratings_in(study, chosen)
+    pilot = list(pilot_machine_rows(study)) if chosen == EVERYTHING else []
+    of_pilot: Batch = {name: [row[name] for row in pilot] for name in pilot[0]} if pilot else {}
+    batches = (columns() for columns in rating_batches(study, ratings))
+    table = ratings_of(chain(batches, [of_pilot] * bool(pilot)), study.title)
+    if table is None:  # the reader of rows says what is wrong
+        rows = chain(rating_rows(study, ratings), pilot)
+        return RatingTable.from_rows(rows, name=study.title)
+    return table
 
 
 def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.exports.ratings import rating_rows
 from annotation.exports.study_export import export_study
 from annotation.filters import Filter
 from annotation.imports.study_import import import_study
@@ -22,6 +23,8 @@ from tests.annotation.pilots import N, by_doubt, draft_of, import_pilot, pilot_r
 from tests.annotation.places import hit_units_of, take_place
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly
+from tiebreak.formats import RatingTable
+from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report import build_report
 from tiebreak.report.source import read_source
 from tiebreak.stats import active_design
@@ -239,6 +242,15 @@ class TestReportOfTheDrawnStudy:
         assert powered.effective_stack > powered.ratings
         part = rating_table(draft, Filter(category="none"))
         assert len(part) == 0
+
+    def test_ratings_and_those_of_a_pilot_are_read_as_columns(self, pilot, monkeypatch):
+        draft = self.rated_draft(pilot())
+        rate_all(draft)
+        rows = [*rating_rows(draft), *pilot_machine_rows(draft)]
+        assert {row["kind"] for row in rows} == {"human", "machine"}
+        expected = canonical_digest(RatingTable.from_rows(rows))
+        monkeypatch.setattr(RatingTable, "from_rows", None)
+        assert canonical_digest(rating_table(draft)) == expected
 
 
 def rate_all(draft):

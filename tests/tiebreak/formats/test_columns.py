@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.refusals import refused_file
-from tiebreak.formats import RatingTable, parquet_ratings, ratings, read_ratings
+from tiebreak.formats import RatingTable, rating_columns, ratings, read_ratings
 from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.rating_cells import COLUMNS
-from tiebreak.formats.ratings import canonical_digest
+from tiebreak.formats.ratings import canonical_digest, ratings_of
 
 ROW = {
     "unit": "u",
@@ -60,11 +60,37 @@ def test_columns_are_those_of_rows(row_group_size, tmp_path, monkeypatch):
     assert canonical_digest(table) == canonical_digest(expected)
 
 
+def batches_of(rows):
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [
+        {name: [row.get(name) for row in part] for name in names} for part in (rows[:2], rows[2:])
+    ]
+
+
+def test_batches_of_columns_are_read_as_rows_are():
+    typed = [row | {"label": k or row["label"], "extra": k} for k, row in enumerate(ROWS[:2])]
+    for rows in (ROWS, [*typed, ROWS[2] | {"extra": 0.5, "repeat": 2}]):
+        table, expected = ratings_of(batches_of(rows)), RatingTable.from_rows(rows)
+        assert table.unread == expected.unread
+        for name in COLUMNS:
+            np.testing.assert_array_equal(table[name], expected[name], err_msg=name)
+            assert table[name].dtype == expected[name].dtype, name
+        assert canonical_digest(table) == canonical_digest(expected)
+
+
+@pytest.mark.parametrize(
+    "change", [{"rater": ""}, {"late": "perhaps"}, {"label": None}, {"unit": "u", "rater": "r"}]
+)
+def test_batches_with_something_wrong_are_left_to_the_reader_of_rows(change):
+    changed = ROW | {"unit": "w", "rater": "t"} | change
+    assert ratings_of(batches_of([*ROWS, changed])) is None
+
+
 def test_each_distinct_value_is_checked_once(tmp_path, monkeypatch):
     checked = []
-    parse_cell = parquet_ratings.parse_cell
+    parse_cell = rating_columns.parse_cell
     monkeypatch.setattr(
-        parquet_ratings,
+        rating_columns,
         "parse_cell",
         lambda name, value: checked.append(name) or parse_cell(name, value),
     )

@@ -1,11 +1,15 @@
-"""Ratings of a Parquet file as whole columns, without a Python object for each rating.
+"""Ratings of a Parquet file or of a database as whole columns, without work for each rating.
 
-Cells are checked by the rules of `tiebreak.formats.rating_cells`, once for each distinct value. A file
-in which anything is wrong or unusual is left to the reader of rows, which names the line and the reason.
+Cells are checked by the rules of `tiebreak.formats.rating_cells`, once for each distinct value. What is
+wrong or unusual is left to the reader of rows, which names the line and the reason.
 """
 
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ from tiebreak.formats.cells import MAX_COLUMNS, MAX_ID, check_cells, check_text
 from tiebreak.formats.coded import CodedColumn, Column, as_coded
 from tiebreak.formats.gate import check_parquet
 from tiebreak.formats.limits import Limits
+from tiebreak.formats.lines import Batch
 from tiebreak.formats.rating_cells import (
     COLUMNS,
     FLAGS,
@@ -58,6 +63,44 @@ def read_columns(path: Path, limits: Limits) -> Read | None:
         return None
 
 
+def gather_columns(batches: Iterable[Batch]) -> Read | None:
+    """Return the columns of batches, like `read_columns`. All batches have the same columns."""
+    gathered: defaultdict[str, _Gathered] = defaultdict(_Gathered)
+    length = 0
+    for batch in batches:
+        for name, values in batch.items():
+            gathered[name].add(values)
+        length += len(next(iter(batch.values())))
+    try:
+        return _complete({name: one.column(name) for name, one in gathered.items()}, length)
+    except (_UnusualError, InvalidInput):
+        return None
+
+
+class _Gathered:
+    """The distinct values of a column so far, and the index of each cell's value."""
+
+    def __init__(self) -> None:
+        # The label 1 differs from the label 1.0, which is equal to it.
+        self.index: dict[tuple[type, Any], int] = {}
+        self.codes = array("q")
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Add cells: of each type, one step for each distinct value and a look-up for each cell."""
+        if len({*map(type, values)} - {NoneType}) > 1:
+            keys: Iterable[Any] = zip(map(type, values), values, strict=True)
+            self.codes.extend(self.index.setdefault(key, len(self.index)) for key in keys)
+            return
+        known = {
+            value: self.index.setdefault((type(value), value), len(self.index))
+            for value in dict.fromkeys(values)
+        }
+        self.codes.extend(map(known.__getitem__, values))
+
+    def column(self, name: str) -> Column:
+        return _checked(name, np.array(self.codes, np.int64), [value for _, value in self.index])
+
+
 class _UnusualError(Exception):
     """A column that only the reader of rows can read."""
 
@@ -89,15 +132,19 @@ def _columns(names: list[str], read: Any, length: int, max_cell: int) -> Read:
     columns: dict[str, Column] = {}
     for name in names:
         check_text("a column name", name, MAX_ID)
-        column = _column(name, read(name), max_cell)
-        if name in COLUMNS:
-            columns[name] = column
-    for name in {*COLUMNS} - {*names}:
-        columns[name] = CodedColumn.constant(parse_cell(name, None), length)
+        columns[name] = _column(name, read(name), max_cell)
+    return _complete(columns, length)
+
+
+def _complete(given: dict[str, Column], length: int) -> Read:
+    """Return the columns of the format, of which those that are not given have no cells."""
+    columns = {
+        name: given[name] if name in given else CodedColumn.constant(parse_cell(name, None), length)
+        for name in COLUMNS
+    }
     columns["repeat"] = _repeats(columns)
     _check_labels(columns)
-    unread = tuple(sorted({*names} - {*COLUMNS}))
-    return {name: columns[name] for name in COLUMNS}, length, unread
+    return columns, length, tuple(sorted(given.keys() - {*COLUMNS}))
 
 
 def _column(name: str, array: Any, max_cell: int) -> Column:
@@ -152,6 +199,11 @@ def _coded(name: str, encoded: Any, max_cell: int) -> Column:
     codes[missing] = len(values) - 1
     for value in values:
         check_cells({name: value}, max_cell)
+    return _checked(name, codes, values)
+
+
+def _checked(name: str, codes: NDArray[np.int64], values: Sequence[Any]) -> Column:
+    """Return the column of some values, each of which is checked, given the index of each cell's."""
     parsed = [parse_cell(name, value) if name in COLUMNS else value for value in values]
     if name in _NUMERIC or name in FLAGS:
         return np.array(parsed, dtype=bool if name in FLAGS else float)[codes]
