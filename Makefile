@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-deploy test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-faults bench-jobs bench-export bench-import bench-pages docs pictures lock clean
+.PHONY: help demo serve test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-deploy test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-scale bench-faults bench-jobs bench-export bench-import bench-pages docs pictures lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -95,6 +95,9 @@ bench-judges: $(VENV)/dev.installed  ## Judges through vLLM's server, and what t
 
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
 	@$(BIN)/python -m benchmarks.serving
+
+bench-scale: $(VENV)/dev.installed  ## Crowds, ten million ratings, and how soon results show a rating
+	@$(BIN)/python -m benchmarks.scale
 
 bench-faults: $(VENV)/dev.installed  ## Two web hosts and three workers, cut off, killed, failed over (needs root)
 	@$(BIN)/python -m benchmarks.faults

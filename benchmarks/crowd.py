@@ -25,6 +25,9 @@ class Record:
     errors: list[str] = field(default_factory=list)
     acknowledged: list[tuple[str, str]] = field(default_factory=list)
     endings: list[str] = field(default_factory=list)
+    times: list[float] = field(
+        default_factory=list
+    )  # when answers were stored, if somebody notes it
     requests: int = 0
 
     def add(self, other: "Record") -> None:

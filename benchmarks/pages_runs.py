@@ -83,17 +83,24 @@ def copy_rows(model: type[models.Model], source: str, values: Replaced) -> None:
         cursor.execute(sql, defaults)
 
 
-def fill(study: Study) -> None:
-    """Let annotators complete all places, as many HITs as they have after each other."""
-    annotators = -(-study.places.count() // HITS_PER_ANNOTATOR)
+def fill(study: Study, *, hits: int) -> None:
+    """Let annotators complete all places of the first HITs, each as many as one has after each other."""
+    places = study.places.filter(hit__number__lte=hits).count()
+    annotators = -(-places // HITS_PER_ANNOTATOR)
     _add_people(study, annotators)
-    _add_assignments(annotators)
+    _add_assignments(annotators, hits)
     _add_ratings()
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE annotation_place SET remaining = 0, assignment_id = id,"
-            " completed_at = now() - interval '1 second' * id"
+            "UPDATE annotation_place AS w SET remaining = 0, assignment_id = a.id,"
+            " completed_at = now() - interval '1 second' * a.id"
+            " FROM annotation_assignment AS a WHERE a.id = w.id"
         )
+        cursor.execute(
+            "SELECT setval(pg_get_serial_sequence('annotation_assignment', 'id'), max(id))"
+            " FROM annotation_assignment"
+        )
+        cursor.execute("VACUUM ANALYZE")
 
 
 def _add_people(study: Study, annotators: int) -> None:
@@ -123,11 +130,11 @@ def _add_people(study: Study, annotators: int) -> None:
     copy_rows(Submission, "annotation_participation AS p", submissions)
 
 
-def _add_assignments(annotators: int) -> None:
+def _add_assignments(annotators: int, hits: int) -> None:
     """The places of one HIT go to people who follow each other, so that nobody rates it twice."""
     numbered = (
-        "(SELECT id, hit_id, row_number() OVER (PARTITION BY number ORDER BY id) + number AS k"
-        " FROM annotation_place) AS w"
+        "(SELECT w.id, hit_id, row_number() OVER (PARTITION BY w.number ORDER BY w.id) + w.number AS k"  # noqa: S608
+        f" FROM annotation_place AS w JOIN annotation_hit AS h ON h.id = hit_id AND h.number <= {hits}) AS w"
     )
     first = "(SELECT min(id) FROM annotation_rater)"
     person = f"p.rater_id = {first} + w.k % {annotators}"
@@ -216,9 +223,7 @@ def main() -> int:
     call_command("migrate", verbosity=0)
     hits = RATINGS // (RATINGS_PER_HIT * UNITS)
     study = Study.objects.get(pk=make(hits, UNITS, RATINGS_PER_HIT, 30))
-    fill(study)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")
+    fill(study, hits=hits)
     print(f"{Rating.objects.count():,} ratings, {study.places.count():,} places.", flush=True)
     store_some_report(study)
     user = User.objects.create_user("researcher", is_staff=True)

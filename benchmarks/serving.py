@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ NO_MORE_WORK = "no more work for you in this study"
 
 @contextmanager
 def serving(
-    database: PostgreSQL, name: str, *, folder: Path = ROOT
+    database: PostgreSQL, name: str, *, folder: Path = ROOT, **settings: str
 ) -> Iterator[tuple[Web, Callable[..., str]]]:
     """Serve Tiebreak from this or another checkout on a new database.
 
@@ -43,6 +43,7 @@ def serving(
     environment = {
         "TIEBREAK_DATABASE_URL": database.url(name),
         "DJANGO_SETTINGS_MODULE": "config.settings",
+        **settings,
     }
     inside = partial(run_inside, {**os.environ, **environment}, folder)
     inside("migrate")
@@ -121,15 +122,25 @@ class _Memory:
         return self._seen[-1]
 
 
-def pace_row(database: PostgreSQL) -> Row:
-    """Measure fifty annotators who pause for a second between answers."""
-    with serving(database, "pace") as (web, inside):
+def pace_row(
+    database: PostgreSQL,
+    *,
+    annotators: int = 50,
+    pause: float = 1.0,
+    cores: Set[int] | None = None,
+) -> Row:
+    """Measure annotators who pause between answers, with some cores for the web server's workers."""
+    given = cores or os.sched_getaffinity(0)
+    with serving(database, f"pace_{annotators}_{len(given)}") as (web, inside):
+        for process in (web.process.pid, *web.workers):
+            os.sched_setaffinity(process, given)
         study = inside("make", 3_000, 1, RATINGS, 30)
-        record, seconds = crowd(web.port, study, 50, Habits(pause=1), max_seconds=40)
+        record, seconds = crowd(web.port, study, annotators, Habits(pause=pause), max_seconds=40)
     save, page = (record.percentile(which, 0.95) * 1000 for which in ("saves", "nexts"))
     print(f"pace: save p95 {save:.0f} ms, next p95 {page:.0f} ms, {len(record.errors)} errors")
     return Row(
-        f"50 annotators, 1 s between answers: p95 {save:.0f} ms save, {page:.0f} ms next",
+        f"{annotators} annotators, {pause:g} s between answers, cores: {len(given)}; p95"
+        f" {save:.0f} ms save, {page:.0f} ms next",
         seconds,
         0,
         "",
