@@ -22,7 +22,9 @@ from tests import covered
 from tests.paths import ROOT
 
 # A file stays with one worker, whose later tests use what its first ones have made.
-PYTEST = (sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile")
+PYTEST = (sys.executable, "-m", "pytest", "--dist", "loadfile")
+# Of two cores. A browser's tests wait for half of their time, for the page or for the server.
+WORKERS, WORKERS_IN_BROWSER = 2, 3
 NO_TEST_WAS_CHOSEN = 5
 # Workers have a core each; threads of linear algebra would wait for each other there.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
@@ -77,10 +79,11 @@ class Pass:
     environment: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     measures_coverage: bool = False
+    workers: int = WORKERS
 
     def run(self, options: list[str]) -> int:
         inherited = {k: v for k, v in os.environ.items() if k != "TIEBREAK_DATABASE_URL"}
-        command = [*PYTEST, "-m", self.marks, *self.options, *options]
+        command = [*PYTEST, "-n", str(self.workers), "-m", self.marks, *self.options, *options]
         command += ["--cov", "--cov-report="] if self.measures_coverage else []
         print(f"{self.title}:", flush=True)
         environment = ONE_THREAD | inherited | dict(self.environment)
@@ -127,9 +130,10 @@ def all_passes(services: Services, only: str | None) -> Iterator[Pass]:
     if only is None:
         # Files with many tests come first, so that single simulations fill the workers' time at the end.
         both = f"({again}) or slow"
-        yield Pass("browser", f"{in_browser}, and {simulations}", both, environment)
+        title = f"{in_browser}, and {simulations}"
+        yield Pass("browser", title, both, environment, workers=WORKERS_IN_BROWSER)
     else:
-        yield Pass("browser", in_browser, again, environment)
+        yield Pass("browser", in_browser, again, environment, workers=WORKERS_IN_BROWSER)
         yield Pass("slow", f"The {simulations}", "slow", environment)
 
 
