@@ -6,11 +6,14 @@ from django.conf import settings
 from django.db import models
 
 from jobs.clock import Moment
+from studies.ciphers import Encrypted
 from studies.models import Study
 from tiebreak.identifiers import new_public_id
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+
+PURPOSE = "tiebreak.webhook-secrets"
 
 
 class ApiToken(models.Model):
@@ -58,7 +61,7 @@ class Webhook(models.Model):
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
-    secret = models.TextField()  # encrypted
+    secret = Encrypted(purpose=PURPOSE)
     created_at = models.DateTimeField()
     # The newest entry of the study's log at that time. Its times come from the web server's clock,
     # all others from the database's.

@@ -7,12 +7,15 @@ would own that identity, and all others would be refused as someone else.
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 
-from django.conf import settings
+from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from annotation.models import Participation
 from recruitment.messages import ERASED_HERE, INCOMPLETE_LINK, UNFILLED_LINK
+from studies.models.lasting_key import known_keys
 from tiebreak.errors import DomainError
 
 # IDs of platforms; with ASCII alone, no two IDs look the same.
@@ -70,12 +73,12 @@ def name_of(typed: str) -> str:
     return "" if unseen or len(name) > MAX_NAME else name
 
 
-def erased_name(identifier: str, secret: str | None = None) -> str:
+def erased_name(identifier: str, key: str) -> str:
     """Return what takes the place of an erased person's identifier.
 
     Only a server that has the key and is told the identifier again finds that it is the same one.
     """
-    digest = salted_hmac("recruitment.erased", identifier, secret=secret, algorithm="sha256")
+    digest = salted_hmac("recruitment.erased", identifier, secret=key, algorithm="sha256")
     return f"erased-{digest.hexdigest()[:32]}"
 
 
@@ -83,7 +86,7 @@ def check_not_erased(study_id: str, provider: str, external_id: str) -> None:
     """Raise `DomainError` if this person was erased from the study, so that no report brings them back."""
     erased = Participation.objects.filter(study=study_id, provider=provider)
     erased = erased.filter(rater__erased_at__isnull=False)
-    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        name = erased_name(external_id, secret)
-        if erased.filter(rater__external_id__startswith=f"{name}-").exists():
-            raise DomainError("erased_here", ERASED_HERE, status=403)
+    names = [erased_name(external_id, key) for key in known_keys()]
+    is_known = reduce(or_, (Q(rater__external_id__startswith=f"{name}-") for name in names))
+    if erased.filter(is_known).exists():
+        raise DomainError("erased_here", ERASED_HERE, status=403)

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from annotation.models.rater import Participation
 from jobs.clock import Moment
-from studies.ciphers import cipher
+from studies.ciphers import Encrypted, seal, unseal
 from studies.models import Study
 from studies.models.bounds import MAX_REWARD, between
 from tiebreak.errors import DomainError
@@ -20,7 +20,7 @@ PURPOSE = "tiebreak.platform-secrets"
 
 def encrypted(text: str) -> str:
     """Encrypt a platform's secret so that the database alone does not reveal it."""
-    return cipher(PURPOSE).encrypt(text.encode()).decode() if text else ""
+    return seal(PURPOSE, text) if text else ""
 
 
 def decrypted(text: str) -> str:
@@ -28,7 +28,7 @@ def decrypted(text: str) -> str:
     if not text:
         return ""
     try:
-        return cipher(PURPOSE).decrypt(text.encode()).decode()
+        return unseal(PURPOSE, text)
     except InvalidToken as error:
         raise DomainError(
             "unreadable_secret",
@@ -56,9 +56,9 @@ class Channel(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
     settings = FormValues(default=dict, blank=True)
-    # Encrypted; see `encrypted` above.
-    secret = models.TextField(blank=True, editable=False)
-    webhook_secret = models.TextField(blank=True, editable=False)
+    # As `encrypted` above returns them.
+    secret = Encrypted(purpose=PURPOSE, blank=True, editable=False)
+    webhook_secret = Encrypted(purpose=PURPOSE, blank=True, editable=False)
     external_id = models.CharField(max_length=200, blank=True)
     external_status = models.CharField(max_length=50, blank=True, editable=False)
     synced_at = models.DateTimeField(null=True, editable=False)

@@ -15,13 +15,12 @@ from api.messages import (
     URL_NOT_ALLOWED,
     WEBHOOK_KNOWN,
 )
-from api.models import Webhook, WebhookDelivery
+from api.models import PURPOSE, Webhook, WebhookDelivery
 from jobs.clock import database_now
-from studies.ciphers import cipher
+from studies.ciphers import seal, unseal
 from studies.models import Study
 from tiebreak.errors import DomainError
 
-PURPOSE = "tiebreak.webhook-secrets"
 MAX_WEBHOOKS = 10
 # Visible ASCII without the backslash, which some parsers read as a slash.
 _URL = re.compile(r"[!-\[\]-~]{1,500}")
@@ -37,13 +36,12 @@ def create_webhook(*, study: Study, url: str) -> tuple[Webhook, str]:
     if study.webhooks.count() >= MAX_WEBHOOKS:
         raise DomainError("too_many_webhooks", TOO_MANY_WEBHOOKS)
     secret, now = secrets.token_urlsafe(32), database_now()
-    encrypted = cipher(PURPOSE).encrypt(secret.encode()).decode()
     try:
         with transaction.atomic():
             webhook = Webhook.objects.create(
                 study=study,
                 url=url,
-                secret=encrypted,
+                secret=seal(PURPOSE, secret),
                 created_at=now,
                 after_event=study.events.values_list("pk", flat=True).first() or 0,
                 looked_until=now,
@@ -54,7 +52,7 @@ def create_webhook(*, study: Study, url: str) -> tuple[Webhook, str]:
 
 
 def secret_of(webhook: Webhook) -> bytes:
-    return cipher(PURPOSE).decrypt(webhook.secret.encode())
+    return unseal(PURPOSE, webhook.secret).encode()
 
 
 def check_url(url: str) -> None:

@@ -6,7 +6,7 @@ study, the ratings stay without anything that says whose they are, or are delete
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from functools import reduce
 from operator import or_
@@ -44,6 +44,7 @@ from recruitment.services.personal_data import (
 from recruitment.terms import earned
 from studies.freshness import changes_noted, note_change
 from studies.models import Generation, Instance, Study, StudyEvent
+from studies.models.lasting_key import lasting_keys
 from studies.services import record_event
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
@@ -190,13 +191,14 @@ def _text_fields(model: Model) -> Iterator["models.Field[Any, Any]"]:
 
 def _rename(rater: Rater, pseudonym: str, now: datetime) -> None:
     """Give the person names that nobody knows, and the browser that took part none."""
+    key = lasting_keys()[0]
     for participation in rater.participations.all():
-        participation.submission_id = erased_name(participation.submission_id)
+        participation.submission_id = erased_name(participation.submission_id, key)
         participation.public_id = new_public_id()
         participation.save(update_fields=["submission_id", "public_id"])
     rater.pseudonym = pseudonym
     # Whoever takes part again, in another study, can be erased again.
-    rater.external_id = f"{erased_name(rater.external_id)}-{rater.pk}"
+    rater.external_id = f"{erased_name(rater.external_id, key)}-{rater.pk}"
     rater.erased_at = now
     rater.save(update_fields=["pseudonym", "external_id", "erased_at"])
 
@@ -207,11 +209,16 @@ def _erase_elsewhere(identifiers: Collection[str]) -> None:
     if not longest_first:
         return
     any_of_them = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    key = lasting_keys()[0]
+
+    def erased(text: str) -> str:
+        return any_of_them.sub(lambda found: erased_name(found.group(), key), text)
+
     for model in set(apps.get_models()) - RATED:
         for field in _text_fields(model):
-            for key, value in _with_any_of(model, field, longest_first):
-                replaced = _replaced(value, any_of_them, field.max_length)
-                rows_of(model, [key]).update(**{field.name: replaced})
+            for row, value in _with_any_of(model, field, longest_first):
+                replaced = _replaced(value, erased, field.max_length)
+                rows_of(model, [row]).update(**{field.name: replaced})
 
 
 def _with_any_of(
@@ -225,16 +232,13 @@ def _with_any_of(
     return list(found.values_list("pk", field.name))
 
 
-def _replaced(value: Any, identifiers: re.Pattern[str], longest: int | None) -> Any:
+def _replaced(value: Any, erased: Callable[[str], str], longest: int | None = None) -> Any:
     if isinstance(value, str):
-        return identifiers.sub(lambda found: erased_name(found.group()), value)[:longest]
+        return erased(value)[:longest]
     if isinstance(value, list):
-        return [_replaced(one, identifiers, longest) for one in value]
+        return [_replaced(one, erased) for one in value]
     if isinstance(value, dict):
-        return {
-            _replaced(name, identifiers, longest): _replaced(one, identifiers, longest)
-            for name, one in value.items()
-        }
+        return {_replaced(name, erased): _replaced(one, erased) for name, one in value.items()}
     return value
 
 

@@ -37,6 +37,7 @@ from recruitment.services.platform_sync import (
 from recruitment.services.reentry import Browser, is_allowed_reentry
 from studies.client_address import client_address
 from studies.models import Study
+from studies.models.lasting_key import lasting_keys
 from tiebreak.errors import DomainError
 
 SALT = "annotation.arrival"
@@ -180,7 +181,7 @@ def address_of(request: HttpRequest) -> str:
     if not address:
         return ""
     network = str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
-    return salted_hmac("annotation.address", network).hexdigest()[:32]
+    return salted_hmac("annotation.address", network, secret=lasting_keys()[0]).hexdigest()[:32]
 
 
 def _read_cookie(request: HttpRequest, study_id: str) -> dict[str, Any] | None:

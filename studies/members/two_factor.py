@@ -5,19 +5,27 @@ Six digits are soon guessed from many addresses by somebody who knows the passwo
 code also makes the next one wait, ever longer, but never in a browser in which the owner logged in.
 """
 
+from base64 import b32encode, b64encode
+from contextlib import suppress
+from hashlib import sha256
+from secrets import token_bytes
+from textwrap import wrap
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest
+from django_otp.models import Device
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
-from django_otp.util import random_hex
 
+from studies.ciphers import seal
 from studies.members.login_throttle import known_browser
+from studies.models import AppDevice
+from studies.models.accounts import APP_PURPOSE
 from tiebreak.errors import DomainError
 
 RECOVERY_CODES = 10
@@ -55,13 +63,17 @@ class SecondFactorBackend(ModelBackend):
 def _is_right(request: HttpRequest, user: User, code: str) -> bool:
     """Whether an app or a recovery code of a user says this; it is then used up."""
     plain = "".join(code.split()).lower()
-    kind = TOTPDevice if plain.isdecimal() and len(plain) == DIGITS else StaticDevice
+    is_of_app = plain.isdecimal() and len(plain) == DIGITS
+    kind: type[Device] = AppDevice if is_of_app else StaticDevice
+    token = plain if is_of_app else stored_recovery_code(plain)
     with transaction.atomic():
         for device in kind.objects.select_for_update().filter(user=user, confirmed=True):
             if known_browser(request, user.get_username()):
                 device.throttling_enabled = False
-            if device.verify_token(plain):
-                return True
+            # Who has an app whose secret cannot be read has recovery codes.
+            with suppress(InvalidToken):
+                if device.verify_token(token):
+                    return True
     return False
 
 
@@ -71,12 +83,13 @@ def is_required() -> bool:
 
 
 def has_second_factor(user: User) -> bool:
-    return bool(TOTPDevice.objects.filter(user=user, confirmed=True).exists())
+    return bool(AppDevice.objects.filter(user=user, confirmed=True).exists())
 
 
-def new_device(user: User, key: str = "") -> TOTPDevice:
+def new_device(user: User, key: str) -> AppDevice:
     """Return a device that is not stored: its secret is known once the app has shown a code."""
-    return TOTPDevice(user=user, key=key or random_hex(20), digits=DIGITS, name="app")
+    sealed = seal(APP_PURPOSE, key)
+    return AppDevice(user=user, key="", sealed=sealed, digits=DIGITS, name="app")
 
 
 @transaction.atomic
@@ -100,14 +113,25 @@ def new_recovery_codes(user: User) -> list[str]:
     """Replace the recovery codes, which are shown only now."""
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery codes")
-    codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
-    StaticToken.objects.bulk_create(StaticToken(device=device, token=code) for code in codes)
-    return codes
+    codes = [new_recovery_code() for _ in range(RECOVERY_CODES)]
+    stored = (stored_recovery_code(code) for code in codes)
+    StaticToken.objects.bulk_create(StaticToken(device=device, token=one) for one in stored)
+    return [" ".join(wrap(code, 4)) for code in codes]
+
+
+def new_recovery_code() -> str:
+    """Return 80 random bits, which nobody finds from their digest."""
+    return b32encode(token_bytes(10)).decode().lower()
+
+
+def stored_recovery_code(code: str) -> str:
+    """Return what is stored of a recovery code: as much of its SHA-256 as the column takes."""
+    return b64encode(sha256(code.encode()).digest()[:12]).decode()
 
 
 @transaction.atomic
 def turn_off(user: User) -> bool:
     """Delete the devices and recovery codes of a user. Returns whether there was a device."""
     StaticDevice.objects.filter(user=user).delete()
-    deleted, _ = TOTPDevice.objects.filter(user=user).delete()
+    deleted, _ = AppDevice.objects.filter(user=user).delete()
     return bool(deleted)

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.util import random_hex
 
 from studies.access import researchers_only
 from studies.members import two_factor
@@ -101,7 +102,7 @@ class SetUpForm(CodeForm):
 
 
 def _turn_on(request: HttpRequest, user: User, to: str, *, is_waiting: bool) -> HttpResponse:
-    key = request.session.setdefault(KEY, two_factor.new_device(user).key)
+    key = request.session.setdefault(KEY, random_hex(20))
     asks_password = not is_waiting and user.has_usable_password()
     form = (SetUpForm if asks_password else CodeForm)(request.POST or None)
     codes: list[str] = []

@@ -1,6 +1,10 @@
 """Models of the study design: datasets, studies, criteria, units, selection and separability."""
 
-from studies.models.accounts import Invitation as Invitation, SingleSignOn as SingleSignOn
+from studies.models.accounts import (
+    AppDevice as AppDevice,
+    Invitation as Invitation,
+    SingleSignOn as SingleSignOn,
+)
 from studies.models.changes import ReportChanges as ReportChanges
 from studies.models.dataset import (
     Dataset as Dataset,
@@ -10,6 +14,7 @@ from studies.models.dataset import (
     System as System,
 )
 from studies.models.event import StudyEvent as StudyEvent
+from studies.models.lasting_key import LastingKey as LastingKey
 from studies.models.screening import (
     ComprehensionQuestion as ComprehensionQuestion,
     Screening as Screening,

@@ -2,13 +2,17 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from jobs.clock import Moment
+from studies.ciphers import Encrypted, unseal
 from studies.models.study import Membership, Study
 from tiebreak.identifiers import new_public_id
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+
+APP_PURPOSE = "tiebreak.second-factor"
 
 
 class Invitation(models.Model):
@@ -36,6 +40,16 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return self.email
+
+
+class AppDevice(TOTPDevice):
+    """An app that shows codes. Its secret is stored encrypted, and the plain field of its parent is empty."""
+
+    sealed = Encrypted(purpose=APP_PURPOSE)
+
+    @property
+    def bin_key(self) -> bytes:
+        return bytes.fromhex(unseal(APP_PURPOSE, self.sealed))
 
 
 class SingleSignOn(models.Model):

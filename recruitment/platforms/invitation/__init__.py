@@ -10,6 +10,7 @@ from recruitment.identities import MAX_NAME, name_of
 from recruitment.models import Channel
 from recruitment.platforms.base import COOKIES, KNOWN_AGAIN, PlatformEntry, PrivacyNotice
 from recruitment.platforms.pay_claims import PayClaimSettings, SelfPaying
+from studies.models.lasting_key import lasting_signer
 from tiebreak.errors import DomainError
 
 SALT = "annotation.invitation"
@@ -97,7 +98,8 @@ def people(channel: Channel) -> list[str]:
 
 def invitations(channel: Channel) -> Iterable[tuple[str, str]]:
     """Return the invited people with their tokens."""
-    return [(person, _signer(channel).sign(person)) for person in people(channel)]
+    signer = _signer(channel)
+    return [(person, signer.sign(person)) for person in people(channel)]
 
 
 def invited(channel: Channel, token: str) -> str:
@@ -108,7 +110,7 @@ def invited(channel: Channel, token: str) -> str:
 
 
 def _signer(channel: Channel) -> Signer:
-    return Signer(salt=f"{SALT}:{channel.study_id}")
+    return lasting_signer(f"{SALT}:{channel.study_id}")
 
 
 PLATFORM = Invitation()

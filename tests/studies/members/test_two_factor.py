@@ -3,17 +3,21 @@
 import re
 import time
 from base64 import b32decode
+from importlib import import_module
 
 import pytest
 from axes.models import AccessAttempt
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django_otp.oath import totp
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp.util import random_hex
 
 from studies.members import two_factor
+from studies.models import AppDevice
 from tests.config.test_settings import complaint, settings_of
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +33,14 @@ def ruth() -> User:
 
 
 @pytest.fixture
-def device(ruth) -> TOTPDevice:
-    return TOTPDevice.objects.create(user=ruth, name="app")
+def device(ruth) -> AppDevice:
+    return device_of(ruth)
+
+
+def device_of(user: User) -> AppDevice:
+    device = two_factor.new_device(user, random_hex(20))
+    device.save()
+    return device
 
 
 @pytest.fixture
@@ -66,7 +76,7 @@ def turned_on(client: Client, **more: str):
 
 def recovery_codes(page) -> list[str]:
     text = re.search(r'<pre id="recovery-codes">(.*?)</pre>', page.content.decode(), re.S).group(1)
-    return text.split()
+    return text.splitlines()
 
 
 def test_who_has_none_logs_in_as_before(client, ruth):
@@ -114,7 +124,7 @@ def test_a_recovery_code_works_once(client, ruth, device):
 
 def test_somebody_elses_code_is_wrong(client, device):
     other = User.objects.create_user("bea", is_staff=True)
-    key = TOTPDevice.objects.create(user=other, name="app").bin_key
+    key = device_of(other).bin_key
     log_in(client)
     page = give(client, code_of(key))
     assert page.context["form"].errors.as_data()["code"][0].code == "wrong_code"
@@ -183,10 +193,10 @@ def test_turning_it_on_needs_password_and_code_and_ends_other_sessions(client, r
     assert page.context["form"].errors.as_data()["password"][0].code == "wrong_password"
     page = client.post(ACCOUNT, {"code": "000000", "password": PASSWORD})
     assert page.context["form"].non_field_errors().as_data()[0].code == "wrong_code"
-    assert not TOTPDevice.objects.exists()
+    assert not AppDevice.objects.exists()
     codes = recovery_codes(turned_on(client, password=PASSWORD))
     assert len(codes) == two_factor.RECOVERY_CODES
-    used = code_of(TOTPDevice.objects.get().bin_key)
+    used = code_of(AppDevice.objects.get().bin_key)
     assert is_logged_in(client)
     assert not is_logged_in(elsewhere)
     again = Client()
@@ -259,7 +269,7 @@ def test_who_waits_for_a_code_cannot_turn_on_another_device(client, device):
     log_in(client)
     assert client.get(ACCOUNT).status_code == 302
     assert client.post(ACCOUNT, {"code": "000000"}).status_code == 302
-    assert TOTPDevice.objects.get() == device
+    assert AppDevice.objects.get() == device
 
 
 def test_an_administrator_takes_a_lost_device_away_by_command(client, ruth, device, capsys):
@@ -289,3 +299,44 @@ def test_annotators_pages_ask_nothing_about_second_factors(client, device):
     from django.conf import settings
 
     assert not any("otp" in name for name in settings.MIDDLEWARE)
+
+
+def test_no_secret_can_be_read_in_the_database(client, ruth):
+    log_in(client)
+    shown = re.search(r'id="two-factor-key">(\w+)<', client.get(ACCOUNT).content.decode()).group(1)
+    codes = recovery_codes(turned_on(client, password=PASSWORD))
+    key = b32decode(shown).hex()
+    device = AppDevice.objects.get()
+    assert device.bin_key.hex() == key
+    # The session's, which the set-up page needs until the app has shown a code, is gone.
+    stored = [row for model in apps.get_models() for row in model._base_manager.values()]
+    secrets = {key, shown, *codes, *("".join(code.split()) for code in codes)}
+    assert [one for one in secrets if one in str(stored)] == []
+    assert not secrets & {*client.session.values()}
+
+
+def test_with_an_unreadable_secret_a_recovery_code_opens(client, ruth, device, settings):
+    codes = two_factor.new_recovery_codes(ruth)
+    code = code_of(device.bin_key)
+    settings.SECRET_KEY = "n" * 60
+    log_in(client)
+    assert give(client, code).status_code == 200
+    assert give(client, codes[0]).status_code == 302
+
+
+def test_what_could_be_read_is_migrated(client, ruth):
+    former = TOTPDevice.objects.create(user=ruth, name="app")
+    key = former.bin_key
+    static = StaticDevice.objects.create(user=ruth, name="recovery codes")
+    StaticToken.objects.create(device=static, token="abcd2345")
+    move = import_module("studies.migrations.0013_second_factors_unreadable").seal_second_factors
+    for _ in range(2):  # as if it was stopped before its end was noted
+        move(apps, None)
+    assert AppDevice.objects.get().bin_key == key
+    assert TOTPDevice.objects.get().key == ""
+    assert StaticToken.objects.get().token != "abcd2345"
+    log_in(client)
+    assert give(client, code_of(key)).status_code == 302
+    other = Client()
+    log_in(other)
+    assert give(other, "abcd 2345").status_code == 302
