@@ -34,4 +34,5 @@ class Invitations(Resource):
     @endpoint()
     def destroy(self) -> None:
         """Withdraw an invitation."""
-        withdraw(study=self.study(Right.OWN), public_id=self.kwargs["invitation_id"])
+        public_id = self.kwargs["invitation_id"]
+        withdraw(study=self.study(Right.OWN), public_id=public_id, by=self.by)

@@ -69,7 +69,7 @@ def _page(request: HttpRequest, study: Study | None) -> HttpResponse:
 
 def _withdraw(request: HttpRequest, study: Study | None, public_id: str, to: str) -> HttpResponse:
     with as_not_found():
-        invitations.withdraw(study=study, public_id=public_id)
+        invitations.withdraw(study=study, public_id=public_id, by=cast(User, request.user))
     messages.success(request, WITHDRAWN)
     return redirect(to)
 

@@ -20,7 +20,8 @@ from django.urls import reverse
 from jobs.clock import database_now
 from jobs.queue import enqueue
 from studies.access import RIGHTS, Right, right_in
-from studies.models import Invitation, Membership, Study
+from studies.models import Invitation, Membership, Study, StudyEvent
+from studies.services import record_event
 from tiebreak.errors import DomainError
 
 OPEN_FOR = timedelta(days=14)
@@ -64,6 +65,7 @@ def invite(
             is_sent=settings.TIEBREAK_HAS_EMAIL,
             expires_at=now + OPEN_FOR,
         )
+        _log(invitation, StudyEvent.Verb.INVITE, by)
         if invitation.is_sent:
             _send(invitation, address(link_of(invitation)))
     return invitation
@@ -88,10 +90,26 @@ def invitations_to(study: Study | None) -> QuerySet[Invitation]:
     return Invitation.objects.filter(study=study, expires_at__gt=database_now())
 
 
-def withdraw(*, study: Study | None, public_id: str) -> None:
-    deleted, _ = Invitation.objects.filter(study=study, public_id=public_id).delete()
-    if not deleted:
+@transaction.atomic
+def withdraw(*, study: Study | None, public_id: str, by: User) -> None:
+    invitation = Invitation.objects.filter(study=study, public_id=public_id).first()
+    if invitation is None or not _end(invitation):
         raise DomainError("no_such_invitation", NONE_SUCH, status=404)
+    _log(invitation, StudyEvent.Verb.WITHDRAW, by)
+
+
+def _end(invitation: Invitation) -> bool:
+    """Delete an invitation, and return whether nobody else was faster."""
+    deleted, _ = Invitation.objects.filter(pk=invitation.pk).delete()
+    return bool(deleted)
+
+
+def _log(invitation: Invitation, verb: StudyEvent.Verb, by: User) -> None:
+    """Note in the study's log whom it is about, without the address, which all members would read."""
+    if invitation.study is not None:
+        name, _, domain = invitation.email.rpartition("@")
+        details = {"address": f"{name[0]}…@{domain}", "role": invitation.role}
+        record_event(study=invitation.study, verb=verb, by=by, details=details)
 
 
 def open_invitation(token: str) -> Invitation:
@@ -124,9 +142,9 @@ def may_invite(user: User, study: Study | None) -> bool:
 def accept(*, token: str, user: User) -> Invitation:
     """Give a researcher the role of an invitation, which ends it; nobody's role becomes less."""
     invitation = open_invitation(token)
-    deleted, _ = Invitation.objects.filter(pk=invitation.pk).delete()
-    if not deleted:  # somebody else was faster
+    if not _end(invitation):
         raise DomainError("invitation_over", OVER, status=404)
+    _log(invitation, StudyEvent.Verb.JOIN, user)
     if invitation.study is not None:
         membership, is_new = Membership.objects.select_for_update().get_or_create(
             study=invitation.study, user=user, defaults={"role": invitation.role}

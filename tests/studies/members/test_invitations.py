@@ -274,3 +274,23 @@ def test_the_forms_need_a_csrf_token(owner, study):
     assert strict.post(link, ACCOUNT).status_code == 403
     strict.force_login(User.objects.get(username="ruth"))
     assert strict.post(page_of(study), {"email": NEW, "role": "viewer"}).status_code == 403
+
+
+def test_the_studys_log_says_who_was_invited_who_came_and_who_did_not(owner, study, ruth):
+    link = invite(owner, study)
+    client = Client()
+    client.post(link, ACCOUNT)
+    invite(owner, study, "other@example.org", "viewer")
+    open_one = Invitation.objects.get()
+    owner.post(f"{page_of(study)}{open_one.public_id}/withdraw/")
+    invite(owner, study, "late@example.org", "viewer")
+    new = User.objects.get(username="new")
+    masked = {"n": "n…@example.org", "o": "o…@example.org", "l": "l…@example.org"}
+    assert [(one.verb, one.by, one.details) for one in study.events.order_by("pk")] == [
+        ("invite", ruth, {"address": masked["n"], "role": "editor"}),
+        ("join", new, {"address": masked["n"], "role": "editor"}),
+        ("invite", ruth, {"address": masked["o"], "role": "viewer"}),
+        ("withdraw-invitation", ruth, {"address": masked["o"], "role": "viewer"}),
+        ("invite", ruth, {"address": masked["l"], "role": "viewer"}),
+    ]
+    assert "n…@example.org" in owner.get(f"/studies/{study.pk}/log/").content.decode()
