@@ -431,7 +431,8 @@ def erased_people(study: Study) -> int:
     """Return how many people of a study were erased at their request."""
     took_part = Exists(study.participations.filter(rater=OuterRef("pk")))
     rated = Exists(Rating.objects.filter(rater=OuterRef("pk"), unit__study=study))
-    return Rater.objects.filter(took_part | rated, erased_at__isnull=False).count()
+    at_request = Q(erased_at__isnull=False, kept_days__isnull=True)
+    return Rater.objects.filter(took_part | rated, at_request).count()
 
 
 def exclusions(study: Study, **entry: object) -> dict[str, StudyEvent]:

@@ -102,6 +102,17 @@ def _address(name: str) -> str:
     return value
 
 
+def _days(name: str, kinds: tuple[str, ...]) -> dict[str, int]:
+    """Return the days in a value such as ids=365 addresses=30; a kind that is not named has none."""
+    entries = [entry.partition("=") for entry in str(env.str(name, default="")).split()]
+    days = {kind: int(n) for kind, _, n in entries if kind in kinds and n.isdecimal() and int(n)}
+    if len(days) < len(entries):
+        raise ImproperlyConfigured(
+            f"{name} must be days such as ids=365 addresses=30, each of {', '.join(kinds)} once."
+        )
+    return days
+
+
 def _pair(name: str) -> tuple[str, str]:
     """Return the two parts of a value such as groups=researchers; empty ones if there is none."""
     value = str(env.str(name, default=""))
@@ -581,6 +592,7 @@ TIEBREAK_ROUNDS = {
     "webhooks": ("api.tasks.webhooks_task", 30),
     "files": ("annotation.tasks.remove_expired_files_task", 3600),
     "licences": ("metrics.tasks.check_licences_task", 120),
+    "retention": ("recruitment.tasks.remove_what_is_due_task", 24 * 3600),
     "recount": ("annotation.tasks.recount_studies_task", 24 * 3600),
 }
 # Another worker may claim a part of a job after this long without a sign of life.
@@ -632,6 +644,9 @@ TIEBREAK_UPLOAD_FOLDER = str(env.str("TIEBREAK_UPLOAD_FOLDER", default=str(VAR_D
 # After this many hours, uploads that nobody imported are deleted; exports after this many days.
 TIEBREAK_UPLOADS_KEPT_HOURS = _integer("TIEBREAK_UPLOADS_KEPT_HOURS", 24, 1)
 TIEBREAK_EXPORTS_KEPT_DAYS = _integer("TIEBREAK_EXPORTS_KEPT_DAYS", 30, 1)
+# What is kept about people for so many days after their last study was closed. Without an entry, it is
+# kept until they ask to be erased; see `recruitment.services.retention`.
+TIEBREAK_KEEP = _days("TIEBREAK_KEEP", ("ids", "addresses", "comments", "log"))
 # Bytes of uploads that one researcher may keep there, and of all files in each of the two folders.
 TIEBREAK_UPLOAD_QUOTA_BYTES = _integer("TIEBREAK_UPLOAD_QUOTA_BYTES", 2_000_000_000, 1_000)
 TIEBREAK_FOLDER_QUOTA_BYTES = _integer("TIEBREAK_FOLDER_QUOTA_BYTES", 50_000_000_000, 1_000)

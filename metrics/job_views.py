@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -14,6 +15,7 @@ from jobs.models import UNFINISHED, Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.messages import JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
+from recruitment.services.retention import retention
 from studies.access import changes_study, researchers_only, shows_study
 from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
@@ -71,5 +73,10 @@ def server_jobs(request: HttpRequest) -> HttpResponse:
     titles = dict(
         Study.objects.filter(pk__in={row.job.owner for row in rows}).values_list("pk", "title")
     )
-    context = {"rows": [(row, titles.get(row.job.owner, "")) for row in rows]}
+    context = {
+        "rows": [(row, titles.get(row.job.owner, "")) for row in rows],
+        "retention": retention(),
+        "upload_hours": settings.TIEBREAK_UPLOADS_KEPT_HOURS,
+        "export_days": settings.TIEBREAK_EXPORTS_KEPT_DAYS,
+    }
     return render(request, "metrics/server_jobs.html", context)

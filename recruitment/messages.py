@@ -278,8 +278,8 @@ CLOSING_EARLY = (
 )
 
 ERASED_HERE = (
-    "What was stored about you in this study was erased at your request, so you cannot take part in it"
-    " again."
+    "What was stored about you in this study was erased, so you cannot take part in it again. Choose another"
+    " study, please."
 )
 NOT_A_PERSON = "This is a machine rater. Delete or exclude it on the page of machine raters."
 ERASED_ALREADY = "This person was erased already."

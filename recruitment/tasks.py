@@ -15,6 +15,7 @@ from recruitment.services.platform_sync import (
     sync_channel,
     sync_submission,
 )
+from recruitment.services.retention import remove_what_is_due
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -70,3 +71,8 @@ def platform_action_task(channel_id: int, action: str, arguments: dict[str, str]
     channel = Channel.objects.filter(pk=channel_id).select_related("study").first()
     if channel is not None:
         run_action(channel=channel, action=action, arguments=arguments, key=key)
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def remove_what_is_due_task() -> None:
+    remove_what_is_due()

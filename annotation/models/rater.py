@@ -19,8 +19,10 @@ class Rater(models.Model):
     provider = models.CharField(max_length=100)
     external_id = models.CharField(max_length=200)
     created_at = models.DateTimeField(db_default=Moment(), editable=False)
-    # When the person was erased: the row then says nothing about who it was.
+    # When the ids were removed: the row then says nothing about who it was.
     erased_at = models.DateTimeField(null=True)
+    # For how many days this server had kept the ids then; None if the person asked to be erased.
+    kept_days = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [
@@ -31,6 +33,11 @@ class Rater(models.Model):
 
     def __str__(self) -> str:
         return self.pseudonym
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the person was erased at their request, and did not only lose ids."""
+        return self.erased_at is not None and self.kept_days is None
 
 
 class Participation(models.Model):

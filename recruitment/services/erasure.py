@@ -6,7 +6,7 @@ study, the ratings stay without anything that says whose they are, or are delete
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import or_
@@ -38,6 +38,7 @@ from recruitment.services.personal_data import (
     events_about,
     names_in,
     rows_about,
+    rows_leading_to,
     rows_of,
     studies_of_person,
 )
@@ -50,6 +51,8 @@ from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
 
 ERASED = "(erased)"
+REMOVED = "(removed on {:%Y-%m-%d}, as this server keeps it for {} days)"
+GONE = r"^\((erased|removed on [0-9-]{10}, as this server keeps it for [0-9]+ days)\)$"
 # Sent when a person was erased from ``studies``: what was made from their ratings is made anew.
 person_erased = Signal()
 # Texts in rows about a person that say what was done and not who did it. All others are erased.
@@ -58,10 +61,14 @@ KEPT = {
     *("label", "side_a", "layout", "client_key", "excluded_reason"),
     *("platform_status", "currency", "request_key"),
 }
+# Digests of addresses and browsers.
+DIGESTS = {"address", "browser"}
 # What another name takes the place of, by which the platform's reports about the person are known.
 RENAMED = {(Rater, "external_id"), (Participation, "submission_id")}
 # An identifier that is shorter may be a part of any text; it is replaced in the person's own rows.
 SHORTEST = 6
+# So many are looked for in one statement: the terms of one that SQLite takes have a limit.
+AT_ONCE = 200
 # Texts that people rate are about others, and changing one would make its ratings false.
 RATED = {Instance, Generation}
 
@@ -70,8 +77,13 @@ def check_erasable(rater: Rater) -> None:
     """Raise `DomainError` if it is no person, was erased, or if something still needs the identity."""
     if rater.kind != Rater.Kind.HUMAN:
         raise DomainError("not_a_person", NOT_A_PERSON, status=400)
-    if rater.erased_at is not None:
+    if rater.is_erased:
         raise DomainError("erased_already", ERASED_ALREADY)
+    check_not_needed(rater)
+
+
+def check_not_needed(rater: Rater) -> None:
+    """Raise `DomainError` if a payment or a job still needs the ids of a person."""
     if any(_is_owed(participation) for participation in _entered(rater)):
         raise DomainError("still_owed", STILL_OWED)
     owners = studies_of_person(rater).values("pk")
@@ -105,15 +117,14 @@ def erase_participant(
     studies = list(studies_of_person(rater))
     # The pseudonym is the name itself where ratings were imported from a file.
     pseudonym = new_public_id() if rater.pseudonym == rater.external_id else rater.pseudonym
-    _erase_in_logs(rater, pseudonym)
+    for event in events_about(rater):
+        erase_words(event, {rater.pseudonym: pseudonym})
     for study in studies:
         _end_work(study, rater, now)
-    identifiers = _identifiers(rater)
-    for channel in Channel.objects.filter(submissions__participation__rater=rater).distinct():
-        get_platform(channel.provider).forget(channel, rater.external_id)
-    _erase_in(rows_about(rater))
-    _rename(rater, pseudonym, now)
-    _erase_elsewhere({one for one in identifiers if len(one) >= SHORTEST})
+    remove_ids([rater], now)
+    erase_in(rows_about(rater))
+    rater.pseudonym, rater.erased_at, rater.kept_days = pseudonym, now, None
+    rater.save(update_fields=["pseudonym", "erased_at", "kept_days"])
     for study in studies:
         details = {"ratings": study.erasure}
         record_event(study=study, verb=StudyEvent.Verb.ERASE, by=by, details=details)
@@ -121,6 +132,25 @@ def erase_participant(
     _remove_files([study.pk for study in studies])
     person_erased.send(Rater, studies=studies)
     return studies
+
+
+def remove_ids(raters: Sequence[Rater], now: datetime, kept_days: int | None = None) -> None:
+    """Remove what identifies these people wherever it stands, if it is still there."""
+    raters = [rater for rater in raters if rater.erased_at is None]
+    identifiers = set().union(*map(_identifiers, raters))
+    for rater in raters:
+        for channel in Channel.objects.filter(submissions__participation__rater=rater).distinct():
+            get_platform(channel.provider).forget(channel, rater.external_id)
+    rows = rows_leading_to(Rater, [rater.pk for rater in raters])
+    erase_in(rows, {"ids"}, removed(now, kept_days))
+    for rater in raters:
+        _rename(rater, now, kept_days)
+    _erase_elsewhere({one for one in identifiers if len(one) >= SHORTEST})
+
+
+def removed(now: datetime, kept_days: int | None) -> str:
+    """Return what stands in place of a text that is not there any more."""
+    return ERASED if kept_days is None else REMOVED.format(now, kept_days)
 
 
 def _entered(rater: Rater) -> QuerySet[Participation]:
@@ -155,31 +185,49 @@ def _identifiers(rater: Rater) -> set[str]:
     return {rater.external_id, *submissions, *codes} - {""}
 
 
-def _erase_in_logs(rater: Rater, pseudonym: str) -> None:
-    """Erase what researchers wrote about the person, such as the message of a rejection."""
-    for event in events_about(rater):
-        details = {name: _without_words(name, value) for name, value in event.details.items()}
-        names = [pseudonym if name == rater.pseudonym else name for name in names_in(event)]
-        details["annotator"] = names[0] if isinstance(event.details["annotator"], str) else names
-        rows_of(StudyEvent, [event.pk]).update(details=details)
+def erase_words(event: StudyEvent, names: Mapping[str, str], words: str = ERASED) -> None:
+    """Erase what researchers wrote about people in an entry, such as the message of a rejection."""
+    details = {name: _without(words, name, value) for name, value in event.details.items()}
+    named = [names.get(name, name) for name in names_in(event)]
+    details["annotator"] = named[0] if isinstance(event.details["annotator"], str) else named
+    rows_of(StudyEvent, [event.pk]).update(details=details)
 
 
-def _without_words(name: str, value: Any) -> Any:
-    is_number = isinstance(value, str) and re.fullmatch(r"[\d.]*", value) is not None
-    return value if is_number or name == "annotator" or not isinstance(value, str) else ERASED
+def _without(words: str, name: str, value: Any) -> Any:
+    is_kept = name == "annotator" or not isinstance(value, str)
+    return value if is_kept or re.fullmatch(rf"[\d.]*|{GONE}", value) else words
 
 
-def _erase_in(rows: Rows) -> None:
-    """Erase every text in the rows about the person, but those of `KEPT`."""
+def kind_of(model: Model, field: "models.Field[Any, Any]") -> str | None:
+    """Return by which kind of `TIEBREAK_KEEP` a text about a person goes; None if it stays."""
+    if field.name in KEPT or field.choices:
+        return None
+    if field.name in DIGESTS:
+        return "addresses"
+    return "comments" if model._meta.app_label == "annotation" else "ids"
+
+
+KINDS = frozenset({"ids", "addresses", "comments"})
+
+
+def erase_in(rows: Rows, kinds: Collection[str] = KINDS, words: str = ERASED) -> int:
+    """Erase the texts of some kinds in rows about people. Returns how many there were."""
+    n = 0
     for model, keys in rows.items():
         for field in _text_fields(model):
-            is_kept = field.name in KEPT or field.choices or (model, field.name) in RENAMED
-            for some in [] if is_kept else batches_of(keys):
-                written = rows_of(model, some).exclude(**{f"{field.name}__isnull": True})
-                if isinstance(field, models.JSONField):
-                    written.update(**{field.name: field.get_default()})
-                else:
-                    written.exclude(**{field.name: ""}).update(**{field.name: ERASED})
+            if (model, field.name) not in RENAMED and kind_of(model, field) in kinds:
+                n += sum(_erase(rows_of(model, some), field, words) for some in batches_of(keys))
+    return n
+
+
+def _erase(rows: QuerySet[Any], field: "models.Field[Any, Any]", words: str) -> int:
+    written = rows.exclude(**{f"{field.name}__isnull": True})
+    if isinstance(field, models.JSONField):
+        empty = field.get_default()
+        return written.exclude(**{field.name: empty}).update(**{field.name: empty})
+    fits = field.max_length is None or len(words) <= field.max_length
+    written = written.exclude(**{field.name: ""}).exclude(**{f"{field.name}__regex": GONE})
+    return written.update(**{field.name: words if fits else ERASED})
 
 
 def _text_fields(model: Model) -> Iterator["models.Field[Any, Any]"]:
@@ -189,25 +237,27 @@ def _text_fields(model: Model) -> Iterator["models.Field[Any, Any]"]:
             yield field
 
 
-def _rename(rater: Rater, pseudonym: str, now: datetime) -> None:
+def _rename(rater: Rater, now: datetime, kept_days: int | None) -> None:
     """Give the person names that nobody knows, and the browser that took part none."""
     key = lasting_keys()[0]
     for participation in rater.participations.all():
         participation.submission_id = erased_name(participation.submission_id, key)
         participation.public_id = new_public_id()
         participation.save(update_fields=["submission_id", "public_id"])
-    rater.pseudonym = pseudonym
     # Whoever takes part again, in another study, can be erased again.
     rater.external_id = f"{erased_name(rater.external_id, key)}-{rater.pk}"
-    rater.erased_at = now
-    rater.save(update_fields=["pseudonym", "external_id", "erased_at"])
+    rater.erased_at, rater.kept_days = now, kept_days
+    rater.save(update_fields=["external_id", "erased_at", "kept_days"])
 
 
 def _erase_elsewhere(identifiers: Collection[str]) -> None:
     """Replace the identifiers in every text that is not rated, such as a log or a job's problem."""
     longest_first = sorted(identifiers, key=len, reverse=True)
-    if not longest_first:
-        return
+    for start in range(0, len(longest_first), AT_ONCE):
+        _replace_everywhere(longest_first[start : start + AT_ONCE])
+
+
+def _replace_everywhere(longest_first: Sequence[str]) -> None:
     any_of_them = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
     key = lasting_keys()[0]
 

@@ -19,9 +19,14 @@ Rows = dict[Model, set[Any]]
 
 
 def rows_about(rater: Rater) -> Rows:
-    """Return the keys of the rows of each model that lead to a person, over any number of relations."""
-    rows: Rows = {Rater: {rater.pk}}
-    following: list[Model] = [Rater]
+    """Return the keys of the rows of each model that lead to a person."""
+    return rows_leading_to(Rater, [rater.pk])
+
+
+def rows_leading_to(start: Model, keys: Collection[Any]) -> Rows:
+    """Return the keys of the rows of each model that lead to these, over any number of relations."""
+    rows: Rows = {start: set(keys)}
+    following: list[Model] = [start]
     while following:
         model = following.pop()
         for referring, name in _referring(model):

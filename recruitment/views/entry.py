@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -145,6 +146,7 @@ def about_channel(channel: Channel) -> dict[str, Any]:
         "privacy_notice": platform.privacy_notice(channel),
         "pay_claim": platform.claim_at_the_start(channel),
         "contact": contact_of(channel),
+        "ids_kept_days": settings.TIEBREAK_KEEP.get("ids"),
         "pay": newcomers_pay(channel, collection.hits),
         "asked": asked_of_one(study, collection.hits),
         "can_fail": can_fail(study),

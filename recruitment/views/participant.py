@@ -41,7 +41,7 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
     evidence = evidence_of(participation)
     page = answers_page(participation, request.GET.get("page"))
     right = held_right(request.user, study)
-    is_erased = participation.rater.erased_at is not None
+    rater = participation.rater
     context = {
         "study": study,
         "here": "ledger",
@@ -58,8 +58,8 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "page": page,
         "answers": given_answers(page),
         # The platform's IDs identify a person, so only those who recruit see them.
-        "shows_ids": right >= Right.CHANGE and not is_erased,
-        **(_actions(participation) if right >= Right.OWN and not is_erased else {}),
+        "shows_ids": right >= Right.CHANGE and rater.erased_at is None,
+        **(_actions(participation) if right >= Right.OWN and not rater.is_erased else {}),
     }
     return render(request, "recruitment/participant.html", context)
 
@@ -118,7 +118,8 @@ def _actions(participation: Participation) -> dict[str, Any]:
 
 def _paying_platform(participation: Participation) -> Platform | None:
     channel = participation.submission.channel
-    if channel is None or not pays_by_platform(channel):
+    has_ids = participation.rater.erased_at is None
+    if channel is None or not pays_by_platform(channel) or not has_ids:
         return None
     try:
         return get_platform(channel.provider)

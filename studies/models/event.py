@@ -28,6 +28,7 @@ class StudyEvent(models.Model):
         EXCLUDE = "exclude", "excluded an annotator"
         REINSTATE = "reinstate", "reinstated an annotator"
         ERASE = "erase", "erased a person at their request"
+        FORGET = "forget", "removed what this server no longer keeps"
         SET_ASIDE = "set-aside", "set an item aside"
         PUT_BACK = "put-back", "put an item back"
         REJECT = "reject", "rejected a submission"
