@@ -83,7 +83,7 @@ def _signed_anew(stored: str) -> tuple[str, str | None]:
 
 def _with_current_hash(content: dict[str, Any]) -> dict[str, Any]:
     """Renew the digest of the password that keeps somebody logged in, if it was right."""
-    user = User.objects.filter(pk=content.get(SESSION_KEY)).first()
+    user = User.objects.filter(pk=content.get(SESSION_KEY) or 0).first()
     former = content.get(HASH_SESSION_KEY, "")
     if user is not None and any(
         constant_time_compare(former, one) for one in user.get_session_auth_fallback_hash()

@@ -42,7 +42,7 @@ class Invitation(models.Model):
         return self.email
 
 
-class AppDevice(TOTPDevice):
+class AppDevice(TOTPDevice):  # type: ignore[misc]
     """An app that shows codes. Its secret is stored encrypted, and the plain field of its parent is empty."""
 
     sealed = Encrypted(purpose=APP_PURPOSE)

@@ -46,7 +46,7 @@ def known_keys() -> list[str]:
 def lasting_signer(salt: str) -> Signer:
     """Return what signs links that stay valid when the secret key changes."""
     key, *former = known_keys()
-    return Signer(key=key, fallback_keys=former, salt=salt)
+    return Signer(key=key, fallback_keys=[*former], salt=salt)
 
 
 def _new_key() -> str:

@@ -39,6 +39,7 @@ SET_BY_THE_SERVER = {
     "annotation.HITUnit": {"repeat"},
     "annotation.Place": {"number", "remaining", "draw"},
     "annotation.Assignment": {"parity", "position", "opened"},
+    "annotation.Rater": {"kept_days"},
     "annotation.Tally": {"n"},
     "machine_raters.Verdict": {"seed", "prompt_tokens", "tokens", "characters"},
     "machine_raters.SyntheticText": {"rank", "seed", "tokens"},
@@ -59,7 +60,7 @@ def bounds_of(validators: list[Any]) -> tuple[Any, Any]:
 def numbers() -> Iterator[tuple[str, models.Field]]:
     for model in apps.get_models():
         if model._meta.app_label in OURS:
-            for field in model._meta.concrete_fields:
+            for field in model._meta.local_concrete_fields:
                 if isinstance(field, NUMBERS) and not field.primary_key:
                     yield model._meta.label, field
 

@@ -7,9 +7,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import clear_url_caches, include, path
-from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_otp.util import random_hex
 
 from studies.members import single_sign_on
+from studies.members.two_factor import new_device
 from studies.models import SingleSignOn
 from tests.config.test_settings import GOOD, complaint, settings_of
 from tests.pages import codes_on
@@ -231,7 +232,7 @@ def test_an_address_may_come_with_the_second_answer_about_the_same_person(client
 
 
 def test_the_second_factor_is_asked_for_unless_the_provider_did(client, provider, ruth):
-    TOTPDevice.objects.create(user=ruth, name="app")
+    new_device(ruth, random_hex(20)).save()
     assert sign_on(client, provider).url == "/log-in/code/"
     assert name_of(client) == ""
     provider.claims |= {"amr": ["pwd", "mfa"]}
