@@ -142,7 +142,7 @@ def remove_ids(raters: Sequence[Rater], now: datetime, kept_days: int | None = N
         for channel in Channel.objects.filter(submissions__participation__rater=rater).distinct():
             get_platform(channel.provider).forget(channel, rater.external_id)
     rows = rows_leading_to(Rater, [rater.pk for rater in raters])
-    erase_in(rows, {"ids"}, removed(now, kept_days))
+    erase_in(rows, {"ids", "addresses"}, removed(now, kept_days))
     for rater in raters:
         _rename(rater, now, kept_days)
     _erase_elsewhere({one for one in identifiers if len(one) >= SHORTEST})

@@ -132,7 +132,8 @@ WHAT = {
 
 def retention() -> list[Kept]:
     """Return what this server keeps for how long, for its owner."""
-    entries = StudyEvent.objects.filter(verb=StudyEvent.Verb.FORGET).select_related("study")
+    entries = StudyEvent.objects.filter(verb=StudyEvent.Verb.FORGET, details__removed__gt=0)
+    entries = entries.select_related("study")
     return [
         Kept(
             kind, what, settings.TIEBREAK_KEEP.get(kind), entries.filter(details__what=kind).first()
