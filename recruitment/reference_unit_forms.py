@@ -1,5 +1,6 @@
 """The reference units of a study as forms: made, listed one by one, labelled and removed."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
@@ -10,7 +11,6 @@ from django.core.validators import FileExtensionValidator
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.services.reference_units import (
-    OBVIOUS,
     ROLES,
     expect_labels,
     most_copies,
@@ -28,11 +28,21 @@ PER_PAGE = 10
 def _noticed(perturbation: Perturbation) -> str:
     """Return in words how hard it is to see that a text was changed in this way."""
     if perturbation.kind in {"fictional", "answer"}:
-        return "seen by comparing with the source"
-    is_obvious = perturbation.degree == "major" and perturbation.level != "sentences"
-    return "seen at a glance" if is_obvious else "takes careful reading"
+        return "Seen by comparing with the source"
+    if perturbation.degree == "minor":
+        return "Takes careful reading"
+    return "Takes reading" if perturbation.level == "sentences" else "Seen at a glance"
 
 
+def _changes() -> list[tuple[str, Any]]:
+    """Return the changes to choose from, by how hard they are to see; first what is done otherwise."""
+    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for one in PERTURBATIONS.values():
+        groups[_noticed(one)].append((one.name, f"{one.change[0].upper()}{one.change[1:]}"))
+    return [("", AS_TEXTS_ALLOW), *groups.items()]
+
+
+AS_TEXTS_ALLOW = "Takes reading: sentences of another text are inserted, or where a text is short, words are missing"
 NO_NUMBER = "Enter the number of items, or choose a file with them."
 
 
@@ -47,14 +57,10 @@ class ReferenceUnitsForm(forms.Form):
     )
     perturbation = forms.ChoiceField(
         label="What is changed in the copy",
-        choices=[
-            (p.name, f"{p.change[0].upper()}{p.change[1:]}: {_noticed(p)}")
-            for p in PERTURBATIONS.values()
-        ],
-        initial=OBVIOUS,
+        choices=_changes,
         required=False,
-        help_text="A check that nobody can miss finds people who do not read. One that takes careful"
-        " reading also fails people who skim.",
+        help_text="A change that is seen at a glance finds only people who do not look. One that takes"
+        " careful reading also fails people who skim.",
     )
     rows = forms.FileField(
         label="Or upload a file (.jsonl)",

@@ -16,7 +16,6 @@ from annotation.imports.uploads import stored_upload, upload_limits
 from annotation.models import Assignment, Rater
 from annotation.services.planning import hits_to_collect
 from annotation.services.reference_units import (
-    OBVIOUS,
     degrade_copies,
     import_reference_units,
     remove_reference_unit,
@@ -171,7 +170,7 @@ def _make(request: HttpRequest, study: Study) -> None:
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()
-        perturbation = form.cleaned_data["perturbation"] or OBVIOUS
+        perturbation = form.cleaned_data["perturbation"]
         degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
         return
     with stored_upload(upload, LINES) as path:
@@ -180,7 +179,7 @@ def _make(request: HttpRequest, study: Study) -> None:
 
 def _make_missing(study: Study, form: ReferenceUnitsForm) -> None:
     """Make the reference units that the screening needs and the study lacks."""
-    chosen, seed = form.cleaned_data["perturbation"] or OBVIOUS, study.units.count()
+    chosen, seed = form.cleaned_data["perturbation"], study.units.count()
     # Where texts run out, later tasks without a gold check do least harm.
     for count in sorted(role_counts(study), key=lambda count: count.role == Unit.Role.GOLD):
         if n := max(0, count.needed - count.present):

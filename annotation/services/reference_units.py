@@ -1,8 +1,9 @@
 """Reference units, which have expected labels, for training, the test and gold checks."""
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,13 @@ TOO_FEW_TEXTS = (
     "{n} more items are wanted for {role}, but only {found} instances without a reference item have a"
     " text that can be changed in this way. Ask for fewer items, or choose another change."
 )
-# How copies are made if nobody chooses: what anyone who reads sees.
-OBVIOUS = "words/disorder/major"
+# How copies are made if nobody chooses, the first that a text allows: lines and format stay, so whoever
+# only looks sees nothing, and whoever reads is sure which text is worse.
+NEEDS_READING = (
+    "sentences/insertion/major",
+    "words/deletion/major",
+    "characters/deletion/major",
+)
 
 
 @dataclass(frozen=True)
@@ -58,12 +64,13 @@ class ReferencePair:
 
 @transaction.atomic
 def degrade_copies(
-    *, study: Study, role: Unit.Role, n: int, seed: int = 0, perturbation: str = OBVIOUS
+    *, study: Study, role: Unit.Role, n: int, seed: int = 0, perturbation: str = ""
 ) -> int:
     """Create ``n`` reference units, each from a text and a perturbed copy of it. Returns how many.
 
-    The copies belong to a separate system that no study compares. On every preference criterion
-    the original is expected to win. Raises `DomainError` if there is no preference criterion or no
+    The copies belong to a separate system that no study compares. Without a ``perturbation``, each is
+    the first of `NEEDS_READING` that the text allows. On every preference criterion the original is
+    expected to win. Raises `DomainError` if there is no preference criterion or no
     such perturbation, or if too few texts can be perturbed in this way.
     """
     labels = _original_wins(study)
@@ -73,10 +80,11 @@ def degrade_copies(
     control, _ = System.objects.get_or_create(
         dataset=study.dataset, name=CONTROL, defaults={"is_control": True}
     )
-    explanation = EXPLANATION.format(_change(perturbation))
+    ways = (perturbation,) if perturbation else NEEDS_READING
+    changes = {way: EXPLANATION.format(_change(way)) for way in ways}
     pairs = [
-        ReferencePair(original, _stored_copy(original, copy, control), labels, explanation)
-        for original, copy in _copies(study, role, n, perturbation, rng)
+        ReferencePair(original, _stored_copy(original, copy, control), labels, changes[copy.name])
+        for original, copy in _copies(study, role, n, ways, rng)
     ]
     return add_reference_units(study=study, role=role, pairs=pairs)
 
@@ -309,7 +317,7 @@ def most_copies(study: Study) -> int:
 
 
 def _copies(
-    study: Study, role: Unit.Role, n: int, perturbation: str, rng: random.Random
+    study: Study, role: Unit.Role, n: int, ways: Sequence[str], rng: random.Random
 ) -> list[tuple[Generation, PerturbedText]]:
     """Perturb ``n`` texts, each from a different instance that no reference unit uses yet.
 
@@ -325,7 +333,7 @@ def _copies(
     for instance in sorted(shuffled, key=lambda instance: (instance in planned) != is_gold):
         if len(copies) == n:
             break
-        copies += _copy_of_one(by_instance[instance], perturbation, others, rng)
+        copies += _copy_of_one(by_instance[instance], ways, others, rng)
     if len(copies) < n:
         raise DomainError(
             "too_few_texts",
@@ -367,15 +375,14 @@ def _unused(study: Study) -> QuerySet[Generation]:
 
 
 def _copy_of_one(
-    texts: list[Generation], perturbation: str, others: list[str], rng: random.Random
+    texts: list[Generation], ways: Sequence[str], others: list[str], rng: random.Random
 ) -> list[tuple[Generation, PerturbedText]]:
-    """Perturb one of an instance's texts, or none if none can be perturbed in this way."""
+    """Perturb one of an instance's texts in the first way that works, or none if none does."""
     of_instance = {text.text for text in texts}
     foreign = [other for other in others if other not in of_instance]
-    for original in rng.sample(texts, len(texts)):
+    for way, original in product(ways, rng.sample(texts, len(texts))):
         try:
-            seed = rng.getrandbits(32)
-            copy = perturbed_copy(original.text, perturbation, seed=seed, others=foreign)
+            copy = perturbed_copy(original.text, way, seed=rng.getrandbits(32), others=foreign)
         except InvalidInput:
             continue
         return [(original, copy)]

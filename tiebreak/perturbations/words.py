@@ -159,9 +159,13 @@ def grammatical_errors(text: str, degree: str, draws: Draws) -> list[Edit]:
 
 
 def disorder(text: str, _: str, draws: Draws) -> list[Edit]:
-    """Shuffle the sentences, shuffle the words within each of them, and drop three words in ten."""
-    left: list[str] = []
-    for sentence in draws.shuffled([sentence.before for sentence in sentences(text)]):
-        in_order = sentence.split()
-        left += draws.shuffled(in_order)[: share_of(len(in_order), KEPT_IN_DISORDER)]
-    return [Edit(0, text, " ".join(left))]
+    """Shuffle the sentences, shuffle the words within each of them, and drop three words in ten.
+
+    Lines, and what begins an item of a list, stay where they are.
+    """
+    passages, edits = sentences(text), []
+    for passage, source in zip(passages, draws.shuffled(passages), strict=True):
+        in_order = source.before.split()
+        left = draws.shuffled(in_order)[: share_of(len(in_order), KEPT_IN_DISORDER)]
+        edits.append(Edit(passage.position, passage.before, " ".join(left)))
+    return edits

@@ -1,5 +1,6 @@
 """The number of reference units that the screening needs before annotators may enter."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -195,3 +196,28 @@ def test_where_everything_is_rated_it_is_said_how_many_are_shown_before():
     assert shown_before_rated(study) == 0
     degrade_copies(study=study, role=Unit.Role.TRAINING, n=2)
     assert shown_before_rated(study) == 2
+
+
+POEM = "# {0}\n\nThe *day* begins at {0}. It ends late. Nobody minds.\n\n- one {0}\n- two\n- three"
+CODE = "def day(date):\n    # Weekends are off, {0}.\n    if date == {0}:\n        return 'off'\n    return 'on'\n"
+SHORT = "Good evening, ladies and gentlemen,\nand welcome to item {0}!"
+
+
+@pytest.mark.parametrize("shape", [POEM, CODE, SHORT])
+@pytest.mark.parametrize("way", ["", "words/disorder/major"])
+def test_a_copy_keeps_the_lines_of_its_text_and_most_of_its_words(shape, way):
+    study = make_study(instances=8)
+    for text in Generation.objects.order_by("pk"):
+        text.text = shape.format(text.pk)
+        text.save(update_fields=["text"])
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=6, perturbation=way)
+    for unit in study.units.with_texts():
+        original, copy = (text.text for text in unit.generations)
+        begins = [re.match(r"[ \t]*(?:#+ |- )?", line)[0] for line in original.splitlines()]
+        lines = copy.splitlines()
+        assert copy != original
+        assert len(lines) == len(begins)
+        assert all(line.startswith(begin) for line, begin in zip(lines, begins, strict=True))
+        words, left = (Counter(re.findall(r"\w+", text)) for text in (original, copy))
+        assert (words & left).total() >= 0.55 * words.total()
+        assert len(copy) <= 2.5 * len(original)
