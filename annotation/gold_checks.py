@@ -16,7 +16,7 @@ def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | 
 
     No annotator sees the same check twice. If all units of the HIT share one instance, a check on
     that instance is preferred so that the source text stays the same. Otherwise a check on an
-    instance that the HIT does not contain is preferred.
+    instance that the annotator has not met is preferred, or else on one that the HIT does not contain.
     """
     participation = person.participation
     rng = random.Random(f"{participation.order_seed}:{hit_id}:check")
@@ -29,7 +29,9 @@ def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | 
     if not has_check(participation.order_seed, person.hits_started, rate):
         return None
     rater = participation.rater_id
-    unseen = _unseen(fitting, rater) or _unseen(gold, rater)
+    met = set() if share_one else _met(rater, person.study)
+    new = [unit for unit in fitting if unit.instance_id not in met]
+    unseen = _unseen(new, rater) or _unseen(fitting, rater) or _unseen(gold, rater)
     return rng.choice(unseen) if unseen else None
 
 
@@ -53,6 +55,13 @@ def _unseen(gold: Sequence[Unit], rater: int) -> list[int]:
     with_check = Assignment.objects.filter(rater=rater, check_unit__isnull=False)
     seen = set(with_check.values_list("check_unit", flat=True))
     return [unit.pk for unit in gold if unit.pk not in seen]
+
+
+def _met(rater: int, study: Study) -> set[int | None]:
+    """Return the instances of the tasks that a rater was given."""
+    given = HIT.objects.main().filter(study=study, assignments__rater=rater)
+    units = HITUnit.objects.filter(hit__in=given, repeat=0)
+    return set(units.values_list("unit__instance", flat=True))
 
 
 def _rate_by_instance(person: Person, gold: Sequence[Unit], *, has_fitting: bool) -> float:

@@ -108,19 +108,25 @@ class FreePlace:
     abandoned_assignment_id: int | None
 
 
-def lock_free_place(person: Person, *, wait: bool = False) -> FreePlace | None:
+def lock_free_place(
+    person: Person, *, wait: bool = False, is_unmet: bool = False
+) -> FreePlace | None:
     """Lock the most urgent free place of a HIT that the rater has not worked on.
 
+    With ``is_unmet``, no gold check that the rater was given may be on an instance of the HIT.
     Rows that others have locked are skipped. With ``wait``, the statement waits for them, always in
     the same order. A row that turns out to be taken stays locked until the transaction ends.
     """
     # With whole HITs, a rater may resume a HIT that they abandoned.
     resumable = (Assignment.Status.ABANDONED,) if person.study.abandoned == "whole_hit" else ("",)
     statement = _FREE.format(
-        order="p.id" if wait else "p.remaining, p.draw", lock=_lock("p", skip=not wait)
+        order="p.id" if wait else "p.remaining, p.draw",
+        lock=_lock("p", skip=not wait),
+        unmet=_UNMET if is_unmet else "",
     )
     rater = person.participation.rater_id
-    row = _one(statement, [rater, person.study.pk, person.now, rater, *resumable])
+    unmet = (rater,) if is_unmet else ()
+    row = _one(statement, [rater, person.study.pk, person.now, rater, *resumable, *unmet])
     if row is None:
         return None
     values, (abandoned,) = _split(row, (*PLACE, *MOMENTS))
@@ -309,8 +315,16 @@ WHERE p.study_id = %s AND p.completed_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM annotation_assignment e
         WHERE e.hit_id = p.hit_id AND e.rater_id = %s AND e.run = '' AND e."order" = ''
             AND e.status <> %s)
+    {{unmet}}
 ORDER BY {{order}} LIMIT 1 {{lock}}
 """  # noqa: S608
+_UNMET = """
+    AND NOT EXISTS (SELECT 1 FROM annotation_assignment c
+        JOIN studies_unit g ON g.id = c.check_unit_id
+        JOIN annotation_hitunit w ON w.hit_id = p.hit_id
+        JOIN studies_unit m ON m.id = w.unit_id AND m.instance_id = g.instance_id
+        WHERE c.rater_id = %s)
+"""
 _OWN = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at, r.kind
 FROM annotation_assignment a

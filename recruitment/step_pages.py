@@ -19,7 +19,6 @@ from annotation.services.reference_units import (
     degrade_copies,
     import_reference_units,
     remove_reference_unit,
-    shown_before_rated,
 )
 from annotation.services.screening import gold_checks_met, role_counts, screening_of
 from recruitment.costs import forecast, proposal_for
@@ -40,6 +39,7 @@ from studies.design.design_form import StudyDesignForm
 from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
+from studies.instance_selection.set_aside import set_aside
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.refusals import form_errors
 from studies.services import MOST_ANSWERS, is_frozen
@@ -133,7 +133,9 @@ class QualityStep(CollectingStep):
         return {
             "role_counts": counts,
             "checks_met": gold_checks_met(study, screening_of(study) or Screening()),
-            "shown_before": shown_before_rated(study),
+            "set_aside": 0
+            if is_frozen(study) or study.selected.exists()
+            else len(set_aside(study)),
             "may_lack": not is_frozen(study) or any(count.is_short for count in counts),
             "page": page,
             "units": labels_forms(study, page),

@@ -110,7 +110,9 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     _check_is_open(study)
     _check_limits(person)
     # Skip locked rows on the first attempt so that annotators do not queue behind one another.
-    free = lock_free_place(person, wait=wait)
+    # What somebody met as a gold check is a task for them only where no other is left.
+    is_unmet = person.check_rate > 0 and not wait
+    free = lock_free_place(person, wait=wait, is_unmet=is_unmet)
     if free is None and not wait:
         raise _AllLocked
     if free is None:

@@ -20,6 +20,7 @@ from annotation.services.plan_checks import NOTHING_TO_PLAN, check_both_orders, 
 from studies.freshness import note_change
 from studies.instance_selection.drawing import check_can_draw, draw_instances, take_all_instances
 from studies.instance_selection.scoring import separability_by_instance
+from studies.instance_selection.set_aside import set_aside
 from studies.models import (
     Generation,
     Instance,
@@ -306,8 +307,11 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
     selection = {(row.instance_id, row.system_a_id, row.system_b_id): row for row in selected}
     schedule, pairs = PairSchedule(study, len(systems)), _pairs_by_index(study, systems)
     choose, apart = _sample_choice(study, systems), _reference_texts(study)
+    aside = set() if selection else set_aside(study)
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
+        if instance.pk in aside:
+            continue
         if study.unit_kind == Study.UnitKind.GENERATION:
             yield from _single_bundles(study, instance, systems, _without(apart, by_system), rng)
             continue

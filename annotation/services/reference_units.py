@@ -1,6 +1,7 @@
 """Reference units, which have expected labels, for training, the test and gold checks."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -14,6 +15,7 @@ from annotation.balancing import balanced_bits
 from annotation.gold_checks import expected_side
 from annotation.models import HIT, HITUnit
 from studies.data.perturbed_copies import generation_of_copy, perturbed_copy
+from studies.instance_selection.set_aside import STAGES, set_aside
 from studies.models import Generation, Instance, Study, System, Unit, UnitText
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError, InvalidInput
@@ -321,16 +323,15 @@ def _copies(
 ) -> list[tuple[Generation, PerturbedText]]:
     """Perturb ``n`` texts, each from a different instance that no reference unit uses yet.
 
-    Gold checks use planned instances as long as there are any, because annotators read the source
-    texts of these instances anyway. Training and the test use others, if there are any, because they
-    show a right answer before the same text is rated.
+    Instances that nobody rates come first, because a reference unit tells a right answer about its
+    instance. Only where all units of a task share their instance, gold checks need one that is rated.
     """
-    by_instance, planned = _unused_texts(study), planned_instances(study)
+    by_instance, rated = _unused_texts(study), rated_instances(study)
     shuffled = rng.sample(sorted(by_instance), len(by_instance))
     others = [by_instance[instance][0].text for instance in shuffled]
-    is_gold = role == Unit.Role.GOLD
+    shares_source = role == Unit.Role.GOLD and study.shares_instance
     copies: list[tuple[Generation, PerturbedText]] = []
-    for instance in sorted(shuffled, key=lambda instance: (instance in planned) != is_gold):
+    for instance in sorted(shuffled, key=lambda instance: (instance in rated) != shares_source):
         if len(copies) == n:
             break
         copies += _copy_of_one(by_instance[instance], ways, others, rng)
@@ -342,21 +343,27 @@ def _copies(
     return copies
 
 
-def planned_instances(study: Study) -> set[int]:
-    """Return the instances of the plan; before it is made, those that were drawn, or else all."""
+def rated_instances(study: Study) -> set[int]:
+    """Return the instances of the plan; before it is made, those that were drawn, or else all.
+
+    A plan that is not final yet leaves out what is set aside.
+    """
     planned = study.units.filter(role=Unit.Role.MAIN, instance__isnull=False)
     found = set(planned.values_list("instance", flat=True))
-    found = found or set(study.selected.values_list("instance", flat=True))
+    if study.opened_at is not None:
+        return found
+    if drawn := set(study.selected.values_list("instance", flat=True)):
+        return drawn
     every = Instance.objects.filter(dataset=study.dataset_id)
-    return found or set(every.values_list("pk", flat=True))
+    return (found or set(every.values_list("pk", flat=True))) - set_aside(study)
 
 
-def shown_before_rated(study: Study) -> int:
+def shown_before_rated(study: Study) -> dict[Unit.Role, int]:
     """Return how many items of training and the test are of instances that annotators also rate."""
-    units = study.units.filter(role__in=(Unit.Role.TRAINING, Unit.Role.QUALIFICATION))
-    instances = list(units.values_list("instance", flat=True))
-    planned = planned_instances(study) if instances else set()
-    return sum(instance in planned for instance in instances)
+    units = study.units.filter(role__in=STAGES, instance__isnull=False)
+    shown = list(units.values_list("role", "instance"))
+    rated = rated_instances(study) if shown else set()
+    return dict(Counter(Unit.Role(role) for role, instance in shown if instance in rated))
 
 
 def _unused_texts(study: Study) -> dict[int, list[Generation]]:

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from django.utils.text import get_text_list
+
 from annotation.gold_checks import expected_side
-from annotation.services.reference_units import ROLES
+from annotation.services.reference_units import ROLES, shown_before_rated
 from annotation.services.screening import (
     gold_checks_met,
     reference_units_needed,
@@ -19,6 +21,7 @@ from recruitment.launch.check import (
     error,
     warning,
 )
+from studies.instance_selection.set_aside import LEAST_RATED
 from studies.models import Screening, Study, Unit
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.words import counted
@@ -80,6 +83,28 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
         )
 
 
+def nobody_rates_what_the_test_told(study: Study) -> Iterator[LaunchCheck]:
+    """Whoever has learned which text of an instance is right does not judge it afresh."""
+    before = shown_before_rated(study)
+    if not before:
+        return
+    listed = get_text_list(
+        [f"{counted(n, 'item')} of {ROLES[role]}" for role, n in before.items()], "and"
+    )
+    way_out = (
+        "Draw the instances again on Generate & select: the draw leaves these out."
+        if study.selected.exists()
+        else f"At most one instance in {LEAST_RATED} is set aside for this: remove items and lower"
+        " their numbers, or add instances on Data."
+    )
+    yield warning(
+        "shown_before_rated",
+        f"The same people rate the instances of {listed} afterwards, and know one text of each as the"
+        f" right answer. {way_out}",
+        QUALITY,
+    )
+
+
 def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
     gold = next(count for count in role_counts(study) if count.role == Unit.Role.GOLD)
     lacking = {lack.role for lack in screening_problems(study).shortfalls}
@@ -114,8 +139,7 @@ def gold_action_can_happen(study: Study) -> Iterator[LaunchCheck]:
 def gold_checks_look_like_other_items(study: Study) -> Iterator[LaunchCheck]:
     """In a task about one instance, a check about another instance shows what it is."""
     screening, hits = screening_of(study), study.hits.main()
-    is_by_instance = study.bundling == Study.Bundling.INSTANCE and study.comparisons_per_hit > 1
-    if not screening or not screening.check_rate or not is_by_instance:
+    if not screening or not screening.check_rate or not study.shares_instance:
         return
     gold = study.units.filter(role=Unit.Role.GOLD)
     present, total = hits.filter(instance__in=gold.values("instance")).count(), hits.count()

@@ -33,6 +33,7 @@ ALWAYS: tuple[Look, ...] = (
 # What each page of a draft's steps checks, too, for it reads neither texts nor the plan.
 QUICK: tuple[Look, ...] = (
     questions.consent,
+    questions.nobody_rates_what_the_test_told,
     questions.gold_checks_for_all,
     questions.gold_action_can_happen,
     money.within_budget,
@@ -48,6 +49,7 @@ AT_FIRST: tuple[Look, ...] = (
     analysis_plan.plan_can_be_followed,
     questions.guidelines,
     questions.consent,
+    questions.nobody_rates_what_the_test_told,
     questions.gold_checks_for_all,
     questions.gold_action_can_happen,
     questions.gold_checks_look_like_other_items,

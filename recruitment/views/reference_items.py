@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.services.reference_units import ROLES, add_chosen_unit, open_roles
 from annotation.services.screening import role_counts
+from recruitment.launch.questions import nobody_rates_what_the_test_told
 from recruitment.reference_unit_forms import (
     PER_PAGE,
     ChosenUnitForm,
@@ -53,6 +54,8 @@ def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
         with told_on(form):
             key = add_chosen_unit(study=study, role=made, row=form.row())
             messages.success(request, f"{key} was added to {ROLES[made]}.")
+            for check in nobody_rates_what_the_test_told(study):
+                messages.warning(request, check.sentence, extra_tags=check.code)
             same = urlencode({"q": search, "role": made.value})
             here = reverse("recruitment:reference-by-hand", args=[study.pk])
             return redirect(f"{here}?{same}")

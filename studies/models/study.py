@@ -114,6 +114,11 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
         return ratings_in_words(self.ratings_per_hit, self.further_share, self.further_ratings)
 
     @property
+    def shares_instance(self) -> bool:
+        """Whether all comparisons of a HIT, of which there are several, are about one instance."""
+        return self.bundling == self.Bundling.INSTANCE and self.comparisons_per_hit > 1
+
+    @property
     def shows_orders_alike(self) -> bool:
         """Whether each HIT is shown as often in either order, if the design asks for that."""
         further = self.further_ratings if self.further_share else 0

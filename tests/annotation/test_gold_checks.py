@@ -379,6 +379,7 @@ def test_it_is_said_before_opening_that_checks_favour_a_system(role, labels, is_
     of_both_systems(study, Unit.Role(role), labels)
     plan_hits(study=study)
     checks = {check.code: check.is_error for check in launch_checks(study)}
+    checks.pop("shown_before_rated", None)  # of so few instances none is set aside
     assert checks == ({f"{role}_favours_a_system": False} if is_warned else {})
 
 
@@ -388,3 +389,23 @@ def test_copies_favour_no_system():
     plan_hits(study=study)
     degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
     assert not any("favours" in check.code for check in launch_checks(study))
+
+
+@pytest.mark.parametrize("design", [{"n": 1}, {"n": 2, "bundling": "mixed", "samples": 1}])
+def test_nobody_meets_an_instance_both_as_a_gold_check_and_as_a_task_while_there_are_others(design):
+    study = study_with_checks(gold=6, check_rate=0.5, instances=24, ratings_per_hit=4, **design)
+    size = design["n"]
+    for name in "abc":
+        person = make_participation(study, name)
+        checks, rated = [], []
+        for assignment in take_all(person, 8 // size):
+            check, units = assignment.check_unit, assignment.hit.hit_units.all()
+            checks += [check.instance_id] if check else []
+            rated += units.values_list("unit__instance", flat=True)
+        assert checks
+        assert not set(checks) & set(rated)
+
+
+def test_where_no_other_instance_is_left_everything_is_rated_all_the_same():
+    study = study_with_checks(gold=3, check_rate=0.5, instances=6, n=1)
+    assert len(take_all(make_participation(study), 6)) == 6

@@ -6,7 +6,13 @@ from collections import Counter
 import pytest
 from django.db.models import Count
 
-from annotation.services.planning import ensure_plan, forecast_plan, plan_hits
+from annotation.services.planning import (
+    draw_and_plan,
+    ensure_plan,
+    forecast_plan,
+    hits_to_collect,
+    plan_hits,
+)
 from annotation.services.reference_units import (
     ReferencePair,
     add_reference_units,
@@ -19,9 +25,10 @@ from annotation.services.screening import (
     reference_units_needed,
     screening_problems,
 )
-from studies.models import Generation, Screening, Study, Unit
+from studies.models import Generation, InstanceSelection, Screening, Study, Unit
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
+from tests.studies.instance_selection.test_drawing import scored_study
 
 pytestmark = pytest.mark.django_db
 
@@ -184,18 +191,18 @@ def test_training_and_the_test_show_texts_that_nobody_rates_where_there_are_any(
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
         degrade_copies(study=study, role=role, n=3)
     assert not rated & set(study.units.exclude(role="main").values_list("instance", flat=True))
-    assert shown_before_rated(study) == 0
+    assert not shown_before_rated(study)
     degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
-    assert shown_before_rated(study) == 2
+    assert sum(shown_before_rated(study).values()) == 2
 
 
 def test_where_everything_is_rated_it_is_said_how_many_are_shown_before():
     study = make_study(instances=4)
     Generation.objects.update(text=PROSE)
     degrade_copies(study=study, role=Unit.Role.GOLD, n=1)
-    assert shown_before_rated(study) == 0
+    assert not shown_before_rated(study)
     degrade_copies(study=study, role=Unit.Role.TRAINING, n=2)
-    assert shown_before_rated(study) == 2
+    assert sum(shown_before_rated(study).values()) == 2
 
 
 POEM = "# {0}\n\nThe *day* begins at {0}. It ends late. Nobody minds.\n\n- one {0}\n- two\n- three"
@@ -221,3 +228,33 @@ def test_a_copy_keeps_the_lines_of_its_text_and_most_of_its_words(shape, way):
         words, left = (Counter(re.findall(r"\w+", text)) for text in (original, copy))
         assert (words & left).total() >= 0.55 * words.total()
         assert len(copy) <= 2.5 * len(original)
+
+
+@pytest.mark.parametrize(("instances", "items", "set_aside"), [(12, 3, 3), (12, 4, 0), (8, 2, 2)])
+def test_nobody_rates_the_instances_of_the_test_unless_these_are_many(instances, items, set_aside):
+    study = make_study(instances=instances)
+    Generation.objects.update(text=PROSE)
+    plan_hits(study=study)
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=items)
+    assert sum(shown_before_rated(study).values()) == items - set_aside
+    assert hits_to_collect(study) == instances - set_aside
+    assert (ensure_plan(study=study) is not None) == bool(set_aside)
+    in_test, rated = (instances_of(study, role) for role in ("qualification", "main"))
+    assert len(in_test - rated) == set_aside
+    assert len(rated) == instances - set_aside
+
+
+def instances_of(study: Study, role: str) -> set[int]:
+    return set(study.units.filter(role=role).values_list("instance", flat=True))
+
+
+def test_a_draw_leaves_out_the_instances_of_the_test():
+    study = scored_study(instances=12)
+    Generation.objects.update(text=PROSE)
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=3)
+    design = InstanceSelection(study=study, instances=9, design="uniform")
+    assert draw_and_plan(study=study, design=design)[0] == 9
+    assert not instances_of(study, "qualification") & instances_of(study, "main")
+    with refused("too_many"):
+        design = InstanceSelection(study=study, instances=10, design="uniform")
+        draw_and_plan(study=study, design=design)
