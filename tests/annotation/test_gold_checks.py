@@ -393,12 +393,14 @@ def test_copies_favour_no_system():
 
 @pytest.mark.parametrize("design", [{"n": 1}, {"n": 2, "bundling": "mixed", "samples": 1}])
 def test_nobody_meets_an_instance_both_as_a_gold_check_and_as_a_task_while_there_are_others(design):
-    study = study_with_checks(gold=6, check_rate=0.5, instances=24, ratings_per_hit=4, **design)
+    study = study_with_checks(
+        gold=8, check_rate=0.2 * design["n"], instances=24, ratings_per_hit=6, **design
+    )
     size = design["n"]
     for name in "abc":
         person = make_participation(study, name)
         checks, rated = [], []
-        for assignment in take_all(person, 8 // size):
+        for assignment in take_all(person, 14 // size):
             check, units = assignment.check_unit, assignment.hit.hit_units.all()
             checks += [check.instance_id] if check else []
             rated += units.values_list("unit__instance", flat=True)
