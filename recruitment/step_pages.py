@@ -41,16 +41,14 @@ from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
 from studies.instance_selection.set_aside import set_aside
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
+from studies.models.screening import default_pass_mark
 from studies.refusals import form_errors
 from studies.services import MOST_ANSWERS, is_frozen
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
 
 Response = HttpResponseRedirect
-NINE_IN_TEN = (
-    "Leave empty for nine in ten of the items, rounded up: with fewer than ten items, all of them, so"
-    " one slip fails the test."
-)
+NINE_IN_TEN = "Leave empty for nine in ten of the items; from four items on, one may be wrong."
 ONE_INSTANCE = (
     " With one instance per task there are at most as many as a system has texts for it: here {n}."
     " For more, choose several instances under “bundling”."
@@ -66,8 +64,13 @@ class ScreeningFields(OpenedModelForm):
         if mark is not None:  # it is read-only once the study is open
             mark.required, mark.initial = False, None
             mark.help_text = f"{mark.help_text} {NINE_IN_TEN}"
-            if self.instance.pk and not self.instance.qualification_units:
-                self.initial["pass_mark"] = None  # that of no test
+            items = self.instance.qualification_units
+            if items:
+                mark.widget.attrs["placeholder"] = f"{default_pass_mark(items)} of {items}"
+            # One that was not entered follows the number of items, also if that changes.
+            is_default = not items or self.instance.pass_mark == default_pass_mark(items)
+            if self.instance.pk and is_default:
+                self.initial["pass_mark"] = None
 
 
 class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
@@ -93,7 +96,8 @@ class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "accepts_from":
-            kwargs["queryset"] = studies_of(request.user)
+            here = request.resolver_match.kwargs["study_id"] if request.resolver_match else ""
+            kwargs["queryset"] = studies_of(request.user).exclude(pk=here)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
@@ -133,6 +137,7 @@ class QualityStep(CollectingStep):
         return {
             "role_counts": counts,
             "checks_met": gold_checks_met(study, screening_of(study) or Screening()),
+            "is_limited": study.hits_per_annotator is not None,
             "set_aside": 0
             if is_frozen(study) or study.selected.exists()
             else len(set_aside(study)),

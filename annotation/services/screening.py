@@ -114,6 +114,12 @@ class RoleCount:
     def is_short(self) -> bool:
         return self.present < self.needed
 
+    @property
+    def unmet(self) -> int:
+        """How many gold checks there are beyond what one annotator can meet."""
+        is_met = self.role == Unit.Role.GOLD and self.needed
+        return max(0, self.present - self.needed) if is_met else 0
+
 
 def role_counts(study: Study) -> list[RoleCount]:
     """Return how many reference units of each role there are, and how many to make."""

@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from annotation.counts import progress_of
 from annotation.services.plan_checks import has_design
+from annotation.services.screening import role_counts
 from recruitment.admission import OPEN_LINK
 from recruitment.confirmations import final_of, frozen_settings
 from recruitment.forms import DryRunForm
@@ -33,10 +34,12 @@ from recruitment.views.preview import pages_in
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
 from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, study_frame
-from studies.models import Study
+from studies.models import Study, Unit
 from studies.public_address import public_url
 from studies.refusals import told
+from studies.services import is_frozen
 from tiebreak.digits import money
+from tiebreak.reading.words import counted
 
 CLONED = (
     "This is the clone: a separate draft with the same design, screening, reference items, selected"
@@ -123,7 +126,7 @@ def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
         for name, one in shown_steps.items()
         if name not in named
     ]
-    rows += _failed_test(frame.study)
+    rows += [*_failed_test(frame.study), *_unmet_checks(frame)]
     return sorted(rows, key=lambda row: _ORDER.index(row.state))
 
 
@@ -138,6 +141,15 @@ def _failed_test(study: Any) -> Iterator[Row]:
     )
     sentence = f"People who fail it are paid {pay}; the welcome page says so."
     yield Row("note", "failed_test", "Failed test", sentence)
+
+
+def _unmet_checks(frame: StudyFrame) -> Iterator[Row]:
+    """Yield how many gold checks nobody can meet besides the others, if a maximum came after them."""
+    gold = next(one for one in role_counts(frame.study) if one.role == Unit.Role.GOLD)
+    if gold.unmet and not is_frozen(frame.study):
+        met = counted(gold.needed, "gold check")
+        sentence = f"Nobody meets more than {met}, and there are {gold.present}. More only vary who meets which."
+        yield Row("note", "gold_units_unmet", "Gold checks", sentence)
 
 
 _ORDER = ("must", "should", "note", "done")

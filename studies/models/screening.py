@@ -8,6 +8,14 @@ from django.db import models
 from studies.models.bounds import MAX_POSITION, MAX_VALID_DAYS, between
 from studies.models.study import Study
 
+# From so many items on, one slip does not fail a test.
+SLIP_FROM = 4
+
+
+def default_pass_mark(items: int) -> int:
+    """Return nine in ten of the items of a test, rounded up, and of four or more never all."""
+    return max(1, min(ceil(0.9 * items), items - (items >= SLIP_FROM)))
+
 
 class Screening(models.Model):
     """The steps before an annotator's first HIT, and the gold checks mixed into HITs.
@@ -91,9 +99,8 @@ class Screening(models.Model):
         return f"screening of {self.study}"
 
     def clean(self) -> None:
-        """Fill in a pass mark that is left out: nine in ten of the test's items, rounded up."""
-        if not self.pass_mark:
-            self.pass_mark = max(1, ceil(0.9 * self.qualification_units))
+        """Fill in a pass mark that is left out."""
+        self.pass_mark = self.pass_mark or default_pass_mark(self.qualification_units)
         if self.qualification_units and self.pass_mark > self.qualification_units:
             sentence = (
                 "The pass mark is higher than the number of items in the test, which is"

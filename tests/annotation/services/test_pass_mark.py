@@ -38,10 +38,10 @@ def study_of_two_criteria(
         study=study, name="fluency", question="Which reads better?", scale=scale, position=1
     )
     Generation.objects.update(text=PROSE)
-    plan_hits(study=study)
     for role, n in (("gold", gold), ("training", training), ("qualification", test)):
         if n:
             degrade_copies(study=study, role=Unit.Role(role), n=n)
+    plan_hits(study=study)
     Screening.objects.create(
         study=study, training_units=training, qualification_units=test, **screening
     )

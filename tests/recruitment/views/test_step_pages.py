@@ -167,14 +167,40 @@ def test_quality_says_how_many_checks_one_person_meets(client, study):
         assert f'data-met="{rate * 2:g}"' in page.text
 
 
-@pytest.mark.parametrize("items", [1, 2, 10, 11])
+def test_a_study_does_not_offer_its_own_test_as_that_of_another(client, study, ruth):
+    other = make_study(member=ruth)
+    page = client.get(page_of("recruitment:quality", study))
+    field = page.context["inline_admin_formsets"][0].formset.forms[0].fields["accepts_from"]
+    assert list(field.queryset) == [other]
+
+
+def test_gold_checks_that_nobody_can_meet_are_counted_where_the_maximum_came_after_them(
+    client, study
+):
+    press(client, study, **{"screening-0-check_rate": 0.75})
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=3)
+    Study.objects.update(hits_per_annotator=2)
+    assert 'data-unmet="1"' in client.get(page_of("recruitment:quality", study)).text
+    rows = client.get(page_of("recruitment:launch", study)).context["rows"]
+    assert "gold_units_unmet" in {row.code for row in rows}
+    Study.objects.update(hits_per_annotator=None)
+    assert "data-unmet" not in client.get(page_of("recruitment:quality", study)).text
+
+
+@pytest.mark.parametrize("items", [1, 3, 4, 10, 11])
 def test_a_pass_mark_that_is_left_out_follows_the_items_of_the_test(client, study, items):
     field = "screening-0-pass_mark"
     html = lxml.html.fromstring(client.get(page_of("recruitment:quality", study)).content)
     assert not html.xpath(f"string(//*[@name='{field}']/@value)")
     press(client, study, **{"screening-0-qualification_units": items})
     stored = Study.objects.get().screening
-    assert stored.pass_mark == {1: 1, 2: 2, 10: 9, 11: 10}[items]
+    assert stored.pass_mark == {1: 1, 3: 3, 4: 3, 10: 9, 11: 10}[items]
+    # It is said where it is empty, and still follows the items.
+    (shown,) = lxml.html.fromstring(
+        client.get(page_of("recruitment:quality", study)).content
+    ).xpath(f"//*[@name='{field}']")
+    assert shown.get("value") is None
+    assert numbers_in(shown.get("placeholder")) == {str(stored.pass_mark), str(items)}
     again = {"screening-0-id": stored.pk, "screening-INITIAL_FORMS": 1, field: items + 1}
     page = press(client, study, **{"screening-0-qualification_units": items, **again})
     assert page.status_code == 200
