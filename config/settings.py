@@ -305,7 +305,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["studies.templatetags.digits"],
+            "builtins": ["studies.templatetags.digits", "studies.templatetags.items_names"],
         },
     },
 ]

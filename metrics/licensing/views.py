@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from annotation.filters import EVERYTHING
 from machine_raters.models import Judge
 from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
 from metrics.licensing.follow_ups import make_follow_up
@@ -22,6 +23,7 @@ from metrics.licensing.services import (
     revoke_licence,
 )
 from metrics.models import Licence
+from metrics.results.filters import links_to_parts
 from studies.access import Right, changes_study, held_right, of_study
 from studies.models import Criterion, Study
 from studies.models.bounds import MAX_COUNT
@@ -125,8 +127,11 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         except DomainError as refusal:
             problem = refusal
     epsilon = EPSILON[chosen["annotators"]] if chosen else None
-    machines = []
+    machines, links = [], {}
     if evidence is not None and epsilon is not None:
+        page = reverse("metrics:results-tab", args=[study.pk, "machines"])
+        choices = study.report_snapshots.get(digest="").choices
+        links = links_to_parts(choices, EVERYTHING, evidence.criterion, evidence.about, page)
         _offer(form, evidence, chosen)
         machines = [evidence.of(machine, epsilon) for machine in evidence.machines]
     return {
@@ -144,6 +149,7 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         "evidence": evidence,
         "epsilon": epsilon,
         "machines": machines,
+        "items_links": links,
         "may_be_licensed": any(machine.may_be_licensed for machine in machines),
         "licences": licences_of(study),
         "may_change": held_right(request.user, study) >= Right.CHANGE,

@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 from django import forms
 
 from annotation.filter_choices import FilterChoices
-from annotation.filters import CHANNEL, EVERYTHING, NO_FAILED_CHECK, Filter
+from annotation.filters import BETWEEN_SYSTEMS, CHANNEL, EVERYTHING, NO_FAILED_CHECK, Filter
 from recruitment.platforms import platforms
+from tiebreak.reading.charts.chart import Key
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
@@ -136,16 +137,27 @@ CLASSES = {name: kind for kind, name in OF_ITEMS.items()}
 
 
 def links_to_parts(
-    choices: FilterChoices, chosen: Filter, criterion: str
-) -> dict[tuple[str, str], str]:
-    """Return the address that adds each class of items to what is chosen, as the form would."""
-    here = {"criterion": criterion, **chosen.values}
-    return {
-        (kind, value): f"?{urlencode({**here, name: value})}"
-        for kind, name in OF_ITEMS.items()
-        if name not in here
-        for value in choices.get(name, [])
-    }
+    choices: FilterChoices | None,
+    chosen: Filter,
+    criterion: str,
+    about: CriterionSection,
+    page: str = "",
+) -> dict[Key, str]:
+    """Return the address that adds each class of items to what is chosen, as the form would.
+
+    A class that has all items, or none of them, would change nothing or show nothing. ``page`` is the
+    page of results on which the part is shown, by default the one that has the link.
+    """
+    here, links = {"criterion": criterion, **chosen.values}, {}
+    for stratum in about.strata:
+        kind, value = key = (stratum.stratifier, stratum.stratum)
+        name = OF_ITEMS.get(kind, "criterion")
+        is_part = 0 < stratum.n_units < about.n_units
+        if is_part and name not in here and value in (choices or {}).get(name, []):
+            links[key] = f"{page}?{urlencode({**here, name: value})}"
+            turned = BETWEEN_SYSTEMS.join(reversed(value.split(BETWEEN_SYSTEMS)))
+            links.setdefault((kind, turned), links[key])  # pairs of systems have two orders
+    return links
 
 
 @dataclass(frozen=True)

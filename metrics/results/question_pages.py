@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.paginator import Paginator
 
-from annotation.filters import BETWEEN_SYSTEMS, Filter, ratings_in
+from annotation.filters import Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
 from annotation.participant_evidence import worth_a_look
 from metrics.licensing.services import in_force
@@ -146,13 +146,7 @@ def _systems(shown: Shown) -> list[Figure]:
 
 
 def _pairs(shown: Shown) -> dict[str, Any]:
-    """Return the pairs of systems, each with the address of its part, in which the pair may be turned."""
-    pairs = []
-    for one in head_to_head(shown.about)[:MAX_PAIRS]:
-        names = (BETWEEN_SYSTEMS.join(one.systems), BETWEEN_SYSTEMS.join(reversed(one.systems)))
-        links = [shown.links[key] for name in names if (key := ("systems", name)) in shown.links]
-        pairs.append((one, next(iter(links), "")))
-    return {"head_to_head": pairs}
+    return {"head_to_head": head_to_head(shown.about)[:MAX_PAIRS]}
 
 
 def _has_wins(about: CriterionSection) -> bool:

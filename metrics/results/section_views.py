@@ -1,12 +1,15 @@
 """The sections of the results that are computed when someone opens them."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
-from metrics.results.filters import Part
+from metrics.results.filters import Part, links_to_parts
 from metrics.results.requested_report import Asked, asked_for
 from metrics.results.sections import (
     StoredSection,
@@ -20,10 +23,12 @@ from metrics.results.selectors import simple_raters_of, stored_report
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.reading.charts.chart import Key
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_part import of_part
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.while_open import while_unreached
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import Section
 
 
@@ -46,13 +51,18 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
     figures: list[Figure] = []
     if shown and shown.part is not None:
         figures = figures_of_section(name, shown.part, simple_raters_of(study))
+    report = stored_report(asked.freshness.snapshot, with_raters=False) if figures else None
+    about = report.criteria.get(criterion) if report else None
+    choices = asked.whole.snapshot.choices
+    links = links_to_parts(choices, asked.chosen, criterion, about) if about else {}
     context = {
         "study": study,
         "criterion": criterion,
         "more": more,
         "shown": shown,
         "problem": problem,
-        "figures": _as_shown(figures, asked, criterion, asked.part),
+        "figures": _as_shown(figures, about, asked.part, links),
+        "items_links": links,
         **asked.context,
         "is_waiting": shown is None and problem is None,
         "here": more.question,
@@ -62,12 +72,13 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
     return render(request, template, context)
 
 
-def _as_shown(figures: list[Figure], asked: Asked, criterion: str, part: Part) -> list[Figure]:
+def _as_shown(
+    figures: list[Figure], about: CriterionSection | None, part: Part, links: Mapping[Key, str]
+) -> list[Figure]:
     """Return the figures, without findings of a part or before the planned number is reached."""
+    figures = [replace(figure, chart=figure.chart.linked(links)) for figure in figures]
     if part:
         return [of_part(figure, part.name) for figure in figures]
-    report = stored_report(asked.freshness.snapshot, with_raters=False) if figures else None
-    about = report.criteria.get(criterion) if report else None
     return [while_unreached(figure, about) for figure in figures] if about else figures
 
 

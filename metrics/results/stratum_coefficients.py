@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from metrics.results.filters import links_to_parts
 from metrics.results.requested_report import asked_for
 from metrics.results.selectors import stored_report
 from studies.access import Right, of_study
@@ -128,7 +130,12 @@ def coefficients_by_stratum(request: HttpRequest, study: Study, criterion: str) 
     coefficient = request.GET.get("coefficient", FIRST)
     if about is None or machine not in machines or coefficient not in COEFFICIENTS:
         raise Http404("This report has no such coefficient of a machine rater.")
+    choices, page = (
+        asked.whole.snapshot.choices,
+        reverse("metrics:results-tab", args=[study.pk, "machines"]),
+    )
     context = {
+        "items_links": links_to_parts(choices, asked.chosen, criterion, about, page),
         "study": study,
         "criterion": criterion,
         "shown": by_stratum(about, machine, coefficient),

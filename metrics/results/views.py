@@ -197,8 +197,9 @@ def _context(
         return context
     about, query = report.criteria[criterion], request.GET.dict()
     rows = stored_rows(freshness.snapshot, with_raters=False)
-    links = links_to_parts(asked.whole.snapshot.choices or {}, asked.chosen, criterion)
+    links = links_to_parts(asked.whole.snapshot.choices, asked.chosen, criterion, about)
     shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user, links)
+    context["items_links"] = links
     context["size"] = size_of(about, shown.rows.annotators)
     if not shown_page.part_of:
         right = held_right(request.user, study)

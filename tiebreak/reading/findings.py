@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from math import inf
 
 from tiebreak.digits import in_digits, percent
+from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.messages import (
     ALWAYS_WON,
     AT_ONCE,
@@ -66,8 +67,12 @@ STRATA = {
 RANGE = re.compile(r"(-?[\d.]+)<=separability<=?(-?[\d.]+)")
 
 
-def stratum_name(stratifier: str, name: str) -> str:
-    """Return a stratum's display name; categories and system pairs keep their own names."""
+def stratum_name(stratifier: str, name: str) -> ItemsName:
+    """Return a stratum's display name, which pages link; categories and system pairs keep their own."""
+    return ItemsName.of(_words_of(stratifier, name), (stratifier, name))
+
+
+def _words_of(stratifier: str, name: str) -> str:
     if (stratifier, name) in STRATA:
         return STRATA[stratifier, name]
     if stratifier == "unique_labels":

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 
 from tiebreak.digits import in_digits
+from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import interval_glyph, shares_glyph
 from tiebreak.reading.charts.svg import Kind, Svg, kinds_of
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
@@ -136,6 +137,10 @@ class HeadToHead:
     bad: int
     bar: Svg
     rate: Number | None
+
+    @property
+    def name(self) -> ItemsName:
+        return ItemsName.of(" against ".join(self.systems), ("systems", " vs ".join(self.systems)))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import pickle
 import re
 from dataclasses import replace
 from functools import partial
@@ -22,12 +23,14 @@ from annotation.imports.study_import import import_study
 from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
 from metrics.models import ReportSnapshot
 from metrics.results import services
+from metrics.results.filters import CLASSES, NAMES, OF_ITEMS
 from metrics.results.question_pages import PAGES, Shown
 from metrics.results.selectors import source_of, stored_report
 from metrics.results.services import MAX_PARTS, ensure_fresh, refresh_report, without_outcome
 from metrics.tasks import refresh_report_task
 from studies.models import Study
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
+from tiebreak.reading.charts.chart import key_in
 from tiebreak.reading.findings import stratum_name
 from tiebreak.report import build_report
 
@@ -154,27 +157,50 @@ def test_a_part_states_no_finding_on_any_figure(client, study):
 def test_a_class_of_items_leads_to_the_part_that_the_form_would_choose(client, study):
     """Links of the raters' strata, of the machines' kinds of items and of the pairs of systems."""
     found = {}
-    for slug in ("raters", "machines", "systems"):
+    for slug in ("raters", "machines", "coefficients"):
         page = fromstring(client.get(results(study, slug)).text)
-        links = page.xpath("//*[contains(@class, 'chart')]//a | //th/a[starts-with(@href, '?')]")
+        links = page.xpath("//a[@title='only these items']")
         found |= {link.get("href"): link.text_content() for link in links}
     asked = [dict(parse_qsl(address.removeprefix("?"))) for address in found]
     about = stored_report(refresh_report(study=study)).criteria["preference"]
     here = {(s.stratifier, s.stratum): s.n_units for s in about.strata}
     assert {"criterion": "preference", "category": "new"} in asked
-    assert {"criterion": "preference", "pair": "old vs new"} in asked
+    assert not any("pair" in query for query in asked)  # all items are of the one pair
     assert any("separability" in query for query in asked)
+    assert any("stratum" in query for query in asked)
     for query in asked:
         (name,) = query.keys() - {"criterion"}
-        kind = {"category": "category", "pair": "systems", "separability": "separability"}[name]
+        kind = CLASSES[name]
         part = stored_report(refresh_report(study=study, chosen=Filter(**{name: query[name]})))
         assert part.criteria["preference"].n_units == here[kind, query[name]]
         shown = client.get(results(study, "raters"), query)
         words = stratum_name(kind, query[name])
-        words = words if name == "separability" else f"{name} {words}"
+        words = f"{NAMES[name]} {words}".strip()
         assert [chip.words for chip in shown.context["chips"]] == [words]
         again = fromstring(shown.text).xpath("//*[contains(@class, 'chart')]//a/@href")
         assert all(urlencode({name: query[name]}) in address for address in again)
+
+
+@pytest.mark.parametrize("slug", [tab.slug for tab in PAGES])
+def test_wherever_a_table_names_a_class_of_items_it_leads_to_them(client, study, slug):
+    """A class that has all items, or none, is named without a link."""
+    about = stored_report(refresh_report(study=study)).criteria["preference"]
+    named = {stratum_name(s.stratifier, s.stratum): s for s in about.strata}
+    names = {name: s for name, s in named.items() if s.stratifier in OF_ITEMS}
+    del names["new"]  # which is also a system, and a scope
+    page = fromstring(client.get(results(study, slug)).text)
+    for cell in page.xpath("//table//th | //table//td"):
+        stratum = names.get(re.sub(r" \(\d+%\)$", "", cell.text_content().strip()))
+        if stratum is not None:
+            is_part = 0 < stratum.n_units < about.n_units
+            assert bool(cell.xpath("./a[@title='only these items']")) == is_part, (
+                cell.text_content()
+            )
+
+
+def test_names_of_classes_keep_their_class_in_the_cache(study):
+    name = pickle.loads(pickle.dumps(stratum_name("category", "new").noted("50%")))  # noqa: S301
+    assert (name, key_in(name)) == ("new (50%)", ("category", "new"))
 
 
 def test_gold_checks_beside_a_part_are_said_to_be_of_the_whole_study(client, study):

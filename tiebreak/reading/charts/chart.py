@@ -32,6 +32,7 @@ from tiebreak.reading.charts.svg import (
 
 Draw = Callable[[Canvas], Iterable[str]]
 Key = tuple[str, str]  # a classification of items and one of its classes
+NO_KEY: Key = ("", "")
 # The heights of strips in pixels; on a page they are classes, and long names make a strip higher.
 SIZES = {"row": 28, "line": 20, "gap": 8, "ticks": 22, "cell": 36, "ridge": 40, "small": 130}
 SIZES |= {"heads": 68, "cells": 58}  # of a table, which only a file has as strips
@@ -41,6 +42,27 @@ WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
 NAMES = 0.34  # of the width at most
 END = 0.4  # of a plot, in which words end at what they name, for lack of room after it
 MARGIN, Y_MARGIN = 24, 64  # beside a plot, for the numbers at its ends or at the left of its rows
+
+
+class ItemsName(str):
+    """The name of a class of items, which knows the class so that a page can link it."""
+
+    key: Key = NO_KEY
+
+    @classmethod
+    def of(cls, words: str, key: Key) -> "ItemsName":
+        name = cls(words)
+        name.key = key
+        return name
+
+    def noted(self, note: str) -> "ItemsName":
+        """Return the name with a note in brackets, if there is one."""
+        return ItemsName.of(f"{self} ({note})", self.key) if note else self
+
+
+def key_in(name: object) -> Key:
+    """Return the class of items that a name stands for, if it stands for one."""
+    return name.key if isinstance(name, ItemsName) else NO_KEY
 
 
 @dataclass(frozen=True)
@@ -58,7 +80,7 @@ class Strip:
     words: str = ""
     size: str = "row"
     css: str = "name"
-    key: Key = ("", "")
+    key: Key = NO_KEY
 
 
 @dataclass(frozen=True)
@@ -148,7 +170,7 @@ def link_to(markup: str, address: str | None) -> str:
 
 def _html(strip: Strip, address: str | None = None) -> str:
     if strip.css == "group":
-        heading = f'<span class="group">{escape(strip.name)}</span>'
+        heading = f'<span class="group">{link_to(escape(strip.name), address)}</span>'
         return f'<div class="strip heading">{_plot(strip)}{heading}</div>'
     short = shortened(strip.name)
     title = "" if short == strip.name else f' title="{escape(strip.name)}"'

@@ -7,7 +7,17 @@ from functools import partial
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, Key, Strip, words_at, x_axis, x_grid
+from tiebreak.reading.charts.chart import (
+    NO_KEY,
+    NOTHING,
+    Chart,
+    Key,
+    Strip,
+    key_in,
+    words_at,
+    x_axis,
+    x_grid,
+)
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, Kind, Svg, svg, tag
 from tiebreak.stats import Estimate
 
@@ -39,15 +49,18 @@ class Mark:
 class IntervalRow:
     """A name with its estimates below each other, on a band; without estimates it is a heading.
 
-    The picture does not repeat `under`, how the name begins that its heading says. `key` is the class
-    of items that it is about.
+    The picture does not repeat `under`, how the name begins that its heading says.
     """
 
     name: str
     marks: tuple[Mark, ...] = ()
     band: Estimate | None = None
     under: str = ""
-    key: Key = ("", "")
+
+    @property
+    def key(self) -> Key:
+        """The class of items that it is about."""
+        return key_in(self.name)
 
     @property
     def drawn(self) -> list[Mark]:
@@ -155,7 +168,7 @@ def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
         ground = partial(_band, ground, axis, row.band)
     name = row.name.removeprefix(row.under)
     if not row.marks:
-        yield Strip(name, ground, css="group")
+        yield Strip(name, ground, css="group", key=row.key)
     elif not row.drawn:
         reason = row.marks[0].estimate.reason or "undefined"
         yield Strip(name, words=reason, css="undefined", key=row.key)
@@ -165,7 +178,7 @@ def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
     else:
         for n, drawn in enumerate(row.drawn):
             plot = partial(_row, ground, axis, drawn)
-            key = row.key if n == 0 else ("", "")
+            key = row.key if n == 0 else NO_KEY
             yield Strip("" if n else name, plot, _value(drawn), size="line", key=key)
         yield Strip(draw=ground, size="gap")
 

@@ -70,6 +70,8 @@ class Figure:
         )
 
     def _in_words(self, column: str, cell: Cell) -> str:
+        if isinstance(cell, str):
+            return cell
         if not isinstance(cell, float):
             return "–" if cell is None else str(cell)
         if P_VALUE.search(column) or self.name.startswith(P_FIGURES):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     Figure,
@@ -98,7 +99,7 @@ def _crossed_figure(section: CrossedSection, machine: str, number: int) -> Figur
     named = [
         ((stratum_pair, _agreement(stratum), stratum.n_units, stratum.share, series), estimate)
         for stratum in section.strata
-        for stratum_pair in [section.pairs[stratum.stratum]]
+        for stratum_pair in [stratum_name("systems", section.pairs[stratum.stratum])]
         for series, estimate in _series(stratum, machine)
     ]
     columns = ("pair", "agreement_among_annotators", "items", "share_of_items", "series")
@@ -120,9 +121,9 @@ def _crossed_rows(section: CrossedSection, machine: str) -> Iterator[IntervalRow
     for stratum in section.strata:
         if section.pairs[stratum.stratum] != pair:
             pair = section.pairs[stratum.stratum]
-            yield IntervalRow(pair)
+            yield IntervalRow(stratum_name("systems", pair))
         yield IntervalRow(
-            f"{_agreement(stratum)} ({counted(stratum.n_units, 'item')})", _marks(stratum, machine)
+            _agreement(stratum).noted(counted(stratum.n_units, "item")), _marks(stratum, machine)
         )
 
 
@@ -135,5 +136,5 @@ def _series(stratum: StratumSection, machine: str) -> Iterator[tuple[str, Estima
     yield "binned Jensen–Shannon distance", groups.human_machine.binned_js
 
 
-def _agreement(stratum: StratumSection) -> str:
+def _agreement(stratum: StratumSection) -> ItemsName:
     return stratum_name("agreement", stratum.stratum.rpartition(": ")[2])

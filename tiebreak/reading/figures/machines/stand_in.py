@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, nan
 
+from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.charts.tables import AT_MOST, Column, Row, table_chart
@@ -80,7 +81,7 @@ def equal_labels_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> F
     corner = STRATIFIERS[strata[-1].stratifier] if len(strata) > 1 else ""
     chart = table_chart(columns, rows, finding=finding, corner=corner, label=EQUAL_LABELS_AXIS)
     named = [
-        ((row.name, column.name), estimate)
+        ((row.name, ItemsName.of(column.name, column.key)), estimate)
         for row in rows
         for column, estimate in zip(columns, row.cells, strict=True)
     ]

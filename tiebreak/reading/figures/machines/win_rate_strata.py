@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import (
@@ -65,7 +66,7 @@ def _figure(section: WinRateStrata, number: int, system: str, simple: Simple) ->
     return Figure(name, title, sentence, chart, COLUMNS, estimate_rows(named), reading)
 
 
-def _name(stratum: WinRateStratum) -> str:
+def _name(stratum: WinRateStratum) -> ItemsName:
     return stratum_name(stratum.stratifier, stratum.stratum)
 
 
@@ -74,8 +75,7 @@ def _rows(section: WinRateStrata, system: str, simple: Simple) -> Iterator[Inter
     for stratum in section.strata:
         marks = _marks(stratum, system, simple)
         if marks:
-            share = share_of(stratum, section.strata)
-            yield IntervalRow(f"{_name(stratum)} ({share})" if share else _name(stratum))
+            yield IntervalRow(_name(stratum).noted(share_of(stratum, section.strata)))
         yield from (IntervalRow(mark.series, (mark,)) for mark in marks)
 
 

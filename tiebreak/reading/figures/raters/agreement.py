@@ -159,7 +159,5 @@ def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator
         yield IntervalRow(STRATIFIERS[stratifier])
         for stratum in strata[:MAX_STRATA]:
             share = share_of(stratum, section.strata)
-            name = stratum_name(stratifier, stratum.stratum)
-            name = f"{name} ({share})" if share else name
-            key = (stratifier, stratum.stratum)
-            yield IntervalRow(name, marks(stratum), under=f"{stratifier} ", key=key)
+            name = stratum_name(stratifier, stratum.stratum).noted(share)
+            yield IntervalRow(name, marks(stratum), under=f"{stratifier} ")

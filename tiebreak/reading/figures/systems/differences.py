@@ -12,7 +12,7 @@ from tiebreak.reading.figures.figure import (
     reading_if_drawn,
     table_of,
 )
-from tiebreak.reading.findings import scope_suffix
+from tiebreak.reading.findings import scope_suffix, stratum_name
 from tiebreak.reading.messages import NO_SYSTEMS, WITH_THESE
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import SystemDifference
@@ -31,7 +31,10 @@ MARGINS = ("equivalent_within", "first_not_worse_by", "second_not_worse_by")
 def differences_figure(section: CriterionSection) -> Figure:
     """Return the differences of all pairs of systems that were compared."""
     found = (section.systems.differences if section.systems else None) or {}
-    rows = [IntervalRow(name, (Mark("human", one.difference),)) for name, one in found.items()]
+    rows = [
+        IntervalRow(stratum_name("systems", name), (Mark("human", one.difference),))
+        for name, one in found.items()
+    ]
     chart = interval_chart(rows[:MAX_DRAWN], finding=TITLE, label="difference", reference=0)
     estimates = [one.difference for one in found.values()]
     if not chart:
