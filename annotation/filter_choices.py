@@ -1,12 +1,22 @@
 """What the ratings of a study can be filtered by: the values that occur in it."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from django.db.models import F, QuerySet
 
-from annotation.filters import BETWEEN_SYSTEMS, CHANNEL, NO_FAILED_CHECK, separability_column
+from annotation.filters import (
+    BETWEEN_SYSTEMS,
+    CHANNEL,
+    NO_FAILED_CHECK,
+    Filter,
+    ratings_in,
+    separability_column,
+    separability_ends,
+)
+from annotation.models import Rating
 from studies.models import Instance, Study, Unit
 from tiebreak.stats import range_edges
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA, UNDEFINED, separability_strata
@@ -20,7 +30,9 @@ FilterChoices = dict[str, list[str]]
 
 def filter_choices(study: Study) -> FilterChoices:
     """Return the values of each filter that has a list of values."""
-    main = study.units.filter(role=Unit.Role.MAIN).order_by()
+    counted = Rating.objects.filter(unit__study=study).in_statistics()
+    main = study.units.filter(pk__in=counted.order_by().values("unit")).order_by()
+    versions = study.versions.values_list("number", flat=True)
     return {
         "category": _few(main.exclude(instance__category="").values_list("instance__category")),
         "metadata": _metadata(main),
@@ -28,11 +40,17 @@ def filter_choices(study: Study) -> FilterChoices:
             main.values_list(F("text_a__system__name"), F("text_b__system__name")),
             joined=BETWEEN_SYSTEMS,
         ),
-        "separability": _ranges(main.filter(set_aside=False), separability_column(study)),
-        "stratum": list(AGREEMENT_STRATA),
-        "raters": _raters(study),
-        "version": [str(n) for n in study.versions.values_list("number", flat=True).order_by()],
+        "separability": _ranges(study, main),
+        "stratum": _occurring(study, "stratum", AGREEMENT_STRATA),
+        "raters": _occurring(study, "raters", _raters(study)),
+        "version": _occurring(study, "version", [*map(str, sorted(versions))]),
     }
+
+
+def _occurring(study: Study, name: str, values: Iterable[str]) -> list[str]:
+    """Return the values of a filter that leave any rating in the statistics."""
+    parts = ((value, Filter.of_values({name: value})) for value in values)
+    return [value for value, chosen in parts if ratings_in(study, chosen).in_statistics().exists()]
 
 
 def _few(rows: QuerySet[Any, tuple[Any, ...]], joined: str = "") -> list[str]:
@@ -41,10 +59,11 @@ def _few(rows: QuerySet[Any, tuple[Any, ...]], joined: str = "") -> list[str]:
     return [] if len(distinct) > MAX_CHOICES else sorted(joined.join(row) for row in distinct)
 
 
-def _ranges(units: QuerySet[Unit], column: str) -> list[str]:
-    """Return the ranges of separability in which the report has items."""
-    deltas = np.array(units.values_list(column, flat=True), dtype=float)
-    strata = separability_strata(deltas, range_edges(deltas))
+def _ranges(study: Study, units: QuerySet[Unit]) -> list[str]:
+    """Return the ranges of separability in which the report of any criterion has items."""
+    deltas = np.array(units.values_list(separability_column(study), flat=True), dtype=float)
+    each = dict.fromkeys(separability_ends(study).values())
+    strata = chain.from_iterable(separability_strata(deltas, range_edges(ends)) for ends in each)
     return [one.name for one in strata if one.name != UNDEFINED and one.share]
 
 

@@ -13,6 +13,7 @@ from django.db.models import (
     FloatField,
     IntegerField,
     Max,
+    Min,
     Q,
     QuerySet,
     Sum,
@@ -130,6 +131,16 @@ def separability_column(study: Study) -> str:
     """Return which δ of units classes them, as in the report: the raw one wherever there is one."""
     is_raw = study.units.filter(separability_raw__isnull=False).exists()
     return "separability_raw" if is_raw else "separability"
+
+
+def separability_ends(study: Study) -> dict[str, tuple[float, ...]]:
+    """Return the smallest and the largest δ of the items that count, by criterion."""
+    column = f"unit__{separability_column(study)}"
+    counted = Rating.objects.filter(unit__study=study).in_statistics().order_by()
+    ends = counted.values("criterion__name").annotate(low=Min(column), high=Max(column))
+    return {
+        one["criterion__name"]: (one["low"], one["high"]) for one in ends if one["low"] is not None
+    }
 
 
 def _in_range(column: str, name: str) -> Q:

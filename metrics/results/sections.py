@@ -79,7 +79,12 @@ def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> 
     weights = weights_of(study) if name == "discernment" else None
     scores = scores_of(study) if name == "scoring_against_pairwise" else None
     section = build_section(
-        source.table, name, scales=source.scales, weights=weights, scores=scores
+        source.table,
+        name,
+        scales=source.scales,
+        weights=weights,
+        scores=scores,
+        separability_ends=source.separability_ends,
     )
     content = {part: {"part": to_json(of)} for part, of in section.criteria.items()}
     content |= {part: {"reason": reason} for part, reason in section.problems.items()}

@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.counts import CountedRatings, PlanCounts, RatingCounts
 from annotation.exports.ratings import rating_batches, rating_rows
-from annotation.filters import EVERYTHING, Filter, ratings_in
+from annotation.filters import EVERYTHING, Filter, ratings_in, separability_ends
 from annotation.pilot_doubts import pilot_machine_rows
 from machine_raters.models import MachineRater
 from metrics.models import ReportSnapshot
@@ -48,6 +48,7 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
     return Source(
         *(table, scales, origin, plan, is_closed(study.pk), study.main_machine),
         simple_raters=simple_raters_of(study),
+        separability_ends=separability_ends(study) if chosen else {},
     )
 
 

@@ -163,6 +163,7 @@ def _built(source: Source, sections: tuple[str, ...]) -> Report:
         sections=sections,
         main_machine=source.main_machine,
         simple_raters=source.simple_raters,
+        separability_ends=source.separability_ends,
     )
 
 

@@ -22,7 +22,6 @@ from tiebreak.formats.rows import Row
 from tiebreak.report import build_report
 from tiebreak.report.criterion import read_criteria
 from tiebreak.stats import agreement_strata
-from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -194,7 +193,7 @@ def test_choices_are_the_values_that_occur(tmp_path):
     assert choices["category"] == ["even", "odd"]
     assert choices["metadata"] == ["is_long:false", "is_long:true", "year:2020", "year:2021"]
     assert choices["pair"] == ["old vs new"]
-    assert choices["stratum"] == [*AGREEMENT_STRATA]
+    assert choices["stratum"] == ["undefined"]  # each item has one rating
     assert choices["raters"] == []
     assert MAX_VALUES_OF_METADATA < 30
 
@@ -222,10 +221,14 @@ def test_a_range_of_separability_has_the_items_that_the_report_counts(tmp_path, 
 
 def test_every_choice_chooses_something(tmp_path):
     study = imported(tmp_path, [row(unit, f"r{n}") for unit in range(8) for n in range(2)])
+    Rating.objects.filter(unit__instance__category="odd").update(excluded=True)
     choices = filter_choices(study)
-    for name in ("category", "pair"):
-        for value in choices[name]:
-            assert ratings_in(study, Filter(**{name: value}))
+    assert choices["category"] == ["even"]
+    assert choices["stratum"] == ["PA=1"]
+    for name, values in choices.items():
+        for value in values:
+            chosen = Filter.of_values({name: value})
+            assert ratings_in(study, chosen).in_statistics(), value
 
 
 def test_people_who_failed_a_check_can_be_left_out():

@@ -1,7 +1,7 @@
 """Building the report of a table of ratings."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -38,6 +38,7 @@ NO_LABEL = "No label of this criterion could be parsed."
 UNFORESEEN = "An unexpected error occurred ({error}). The log has the details."
 
 logger = logging.getLogger(__name__)
+NO_ENDS: Mapping[str, tuple[float, ...]] = {}
 
 
 def build_report(
@@ -58,6 +59,7 @@ def build_report(
     scores: Source | None = None,
     main_machine: str = "",
     simple_raters: Collection[str] = (),
+    separability_ends: Mapping[str, tuple[float, ...]] = NO_ENDS,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -102,6 +104,9 @@ def build_report(
         The machine rater that was chosen to lead; by default the one with the most answers leads.
     simple_raters : collection of str, optional
         The machine raters that follow a simple rule, such as the longer text.
+    separability_ends : mapping of str to tuple of float, optional
+        The smallest and the largest δ by criterion, for ratings that are a part of a study: its ranges
+        are then those of the whole study. By default they are those of the ratings.
 
     Returns
     -------
@@ -135,6 +140,7 @@ def build_report(
     digest = canonical_digest(table)
     order = in_planned_order(order, plan)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
+    criteria = [*_as_in_whole(criteria, separability_ends)]
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     known = tuple(known_order) or (plan.known_order if plan else ())
     scored = criteria if scores is None else _scored(scores)
@@ -194,13 +200,14 @@ def build_section(
     scales: Mapping[str, str] | None = None,
     weights: Weights | None = None,
     scores: Source | None = None,
+    separability_ends: Mapping[str, tuple[float, ...]] = NO_ENDS,
 ) -> RequestedSection:
     """Compute one section on request alone, as `build_report` would."""
     check_sections([name])
     section = RequestedSection({}, {})
     criteria, _ = read_criteria(table, scales or {}, None)
     scored = criteria if scores is None else _scored(scores)
-    for criterion in criteria:
+    for criterion in _as_in_whole(criteria, separability_ends):
         seeds = Seeds(seed, (criterion.name,))
         analysis = Analysis(criterion, seeds, replicates, scored=scored)
         parts, problems = _made({name: partial(SECTIONS[name].compute, analysis)}, criterion)
@@ -211,6 +218,12 @@ def build_section(
     if name == "discernment":  # which says something of all criteria together
         return RequestedSection(dict(over_criteria(section.criteria, weights)), section.problems)
     return section
+
+
+def _as_in_whole(
+    criteria: Iterable[Criterion], ends: Mapping[str, tuple[float, ...]]
+) -> Iterator[Criterion]:
+    return (replace(one, separability_ends=ends.get(one.name, ())) for one in criteria)
 
 
 def _scored(scores: Source) -> list[Criterion]:

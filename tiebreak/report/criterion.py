@@ -57,7 +57,8 @@ class Criterion:
     which no other statistic uses, `set_aside` the annotators' first answers that a flag takes out, and
     `nonresponses` the first answers without a label.
     `missing` counts the rows that were left out by the mark that they
-    had for a label, such as NA.
+    had for a label, such as NA. `separability_ends` are the smallest and the largest δ of the study of
+    which these ratings are a part, so that its ranges are those of the whole.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Criterion:
     resampling: Resampling
     first_row: Codes
     missing: Mapping[str, int] = field(default_factory=dict)
+    separability_ends: tuple[float, ...] = ()
 
     @property
     def n_units(self) -> int:

@@ -1,7 +1,7 @@
 """Reading the source of a report, which is a ratings file or a bundle with ratings."""
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,7 +29,8 @@ class Source:
     """Ratings, with their declared scales, their origin, and what the study says about them.
 
     ``is_closed`` says that collection has ended, ``main_machine`` names the machine rater
-    that was chosen to lead, and ``simple_raters`` those that follow a simple rule. ``read`` says in a sentence what was read, and ``notes`` how.
+    that was chosen to lead, and ``simple_raters`` those that follow a simple rule. ``separability_ends`` are those of the study of which this
+    is a part (`build_report`). ``read`` says in a sentence what was read, and ``notes`` how.
     """
 
     table: RatingTable
@@ -41,6 +42,7 @@ class Source:
     simple_raters: tuple[str, ...] = ()
     read: str = ""
     notes: tuple[str, ...] = ()
+    separability_ends: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def order(self) -> tuple[str, ...]:

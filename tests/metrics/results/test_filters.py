@@ -198,8 +198,24 @@ def test_wherever_a_table_names_a_class_of_items_it_leads_to_them(client, study,
             )
 
 
+@pytest.mark.parametrize("query", [{"category": "mixed"}, {"separability": "0"}])
+def test_a_part_has_the_ranges_of_separability_of_the_whole(study, query):
+    def bands(chosen=EVERYTHING) -> dict[str, int]:
+        about = stored_report(refresh_report(study=study, chosen=chosen)).criteria["preference"]
+        assert [one.low for one in about.rating_sets.by_separability] == lows
+        return {s.stratum: s.n_units for s in about.strata if s.stratifier == "separability"}
+
+    whole = stored_report(refresh_report(study=study)).criteria["preference"]
+    lows = [one.low for one in whole.rating_sets.by_separability]
+    first = next(iter(bands()))
+    chosen = Filter(**(query if "category" in query else {"separability": first}))
+    assert [*bands(chosen)] == [*bands()]
+    in_part = [n for name, n in bands(chosen).items() if "category" in query or name != first]
+    assert all(in_part) if "category" in query else not any(in_part)
+
+
 def test_names_of_classes_keep_their_class_in_the_cache(study):
-    name = pickle.loads(pickle.dumps(stratum_name("category", "new").noted("50%")))  # noqa: S301
+    name = pickle.loads(pickle.dumps(stratum_name("category", "new").noted("50%")))
     assert (name, key_in(name)) == ("new (50%)", ("category", "new"))
 
 

@@ -9,7 +9,7 @@ from tiebreak.report.generators import Seeds
 from tiebreak.report.model.raters import RaterSets, RatingSetsSection
 from tiebreak.report.needs import is_preference
 from tiebreak.report.registry import core, section
-from tiebreak.report.sections.raters.strata import separability_of_units
+from tiebreak.report.sections.raters.strata import separability_edges, separability_of_units
 from tiebreak.stats import (
     Estimate,
     RatingSets,
@@ -21,7 +21,6 @@ from tiebreak.stats import (
 from tiebreak.stats.core.bootstrap import bootstrap_estimate
 from tiebreak.stats.core.counts import distinct_rows
 from tiebreak.stats.core.groups import n_distinct, numbered
-from tiebreak.stats.core.ranges import range_edges
 from tiebreak.stats.raters.rank_correlations import rank_correlations
 
 MAX_ELEMENTS = 4_000_000
@@ -80,7 +79,7 @@ def _summaries(
     ranges = consistency_by_separability(
         _clustered(sets, cluster),
         separability,
-        edges=range_edges(separability_of_units(criterion)),
+        edges=separability_edges(criterion),
         rng=seeds.generator("by_separability"),
         replicates=replicates,
     )

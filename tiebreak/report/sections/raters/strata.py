@@ -238,8 +238,7 @@ def strata_of(criterion: Criterion) -> Iterator[Stratum]:
     yield from agreement_strata(criterion.humans, level=criterion.scale.level)
     yield from unique_label_strata(criterion.humans)
     yield from _by_key("category", criterion.of_units("category"))
-    separability = separability_of_units(criterion)
-    yield from separability_strata(separability, range_edges(separability))
+    yield from separability_strata(separability_of_units(criterion), separability_edges(criterion))
     yield from _by_key("systems", criterion.pairs)
 
 
@@ -247,6 +246,11 @@ def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
     """Return the δ of each unit, which is the raw δ if any unit has one, else the normalised δ."""
     raw = criterion.of_units("separability_raw").astype(float)
     return raw if np.any(~np.isnan(raw)) else criterion.of_units("separability").astype(float)
+
+
+def separability_edges(criterion: Criterion) -> NDArray[np.float64]:
+    """Return the edges of the ranges of δ, which a part of a study has from the whole."""
+    return range_edges(criterion.separability_ends or separability_of_units(criterion))
 
 
 def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
