@@ -264,6 +264,7 @@ def _report(
         core=options.core,
         main_machine=source.main_machine,
         simple_raters=source.simple_raters,
+        separability_ends=source.separability_ends,
     )
 
 

@@ -14,6 +14,10 @@ from metrics.licensing.messages import (
     NO_INTERVAL_ALONE,
     NO_SPREAD,
     NO_WIN_RATES,
+    NONE_PASSES,
+    NONE_TESTED,
+    NOT_KNOWN_YET,
+    NOT_TESTED,
     NOT_WORSE,
     PASSED,
     UNKNOWN_GAIN,
@@ -105,7 +109,7 @@ class Evidence:
         if self.test.left_out:
             few = f"; {counted(self.test.left_out, 'other')} had too few instances in common with them"
         return (
-            f"ω applies to these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
+            f"This applies to these {counted(self.test.annotators, 'annotator')} only{few}, and rests on"
             f" {rests}.{self._by_bots}{READING_IF_DRAWN[self.test.speaks_of]}"
         )
 
@@ -135,7 +139,7 @@ class Evidence:
         if self.test is None:
             return DESCRIBED_ONLY
         if self.untested:
-            return f"No test: {self.untested}"
+            return f"Not tested: {self.untested}"
         if not self.is_reached:
             return ""
         if not self.refusal:
@@ -153,7 +157,7 @@ class Evidence:
         if self.test is None:
             return "described only"
         if self.untested:
-            return "no test"
+            return "not tested"
         return {True: "passed", False: "not passed", None: "–"}[self.passes]
 
     @property
@@ -259,6 +263,27 @@ class StoredEvidence:
             for name, one in powered.items()
         }
         return {name: pair for name, pair in worth.items() if not isnan(pair[1]) and pair[0]}
+
+
+def for_which_kinds(machines: Sequence[MachineEvidence], *, is_reached: bool) -> str:
+    """Return on which kinds of item a machine rater passes, or why there is none."""
+    if not is_reached:
+        return NOT_KNOWN_YET
+    rows = [row for one in machines for row in one.rows if row.test]
+    passed = {one.machine: [row.items for row in one.rows if row.passes] for one in machines}
+    able = [f"{machine}: {', '.join(kinds)}" for machine, kinds in passed.items() if kinds]
+    untested: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.untested:
+            untested.setdefault(row.untested, {})[row.items] = None
+    tested = list(dict.fromkeys(row.items for row in rows if not row.untested))
+    if not tested:
+        return NONE_TESTED.format(reasons=" ".join(untested))
+    answer = f"{'; '.join(able)}." if able else NONE_PASSES.format(tested=", ".join(tested))
+    return answer + "".join(
+        NOT_TESTED.format(kinds=", ".join(kinds), reason=reason)
+        for reason, kinds in untested.items()
+    )
 
 
 def why_no_gain(systems: SystemsSection | None, machine: str) -> str:

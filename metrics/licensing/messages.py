@@ -7,14 +7,15 @@ SPEAKS_OF = (
     " annotators, not to others, and does not show that the machine rater is right."
 )
 PASSED = (
-    "Passed: with ε = {epsilon} the machine rater is shown to match {of}, and {needed} are needed. Its ω is {rate},"
-    " and a coin's {coin} on average. It agrees with one annotator in {agreement}, at least {low}, and the best guess in {guess}."
+    "Passed: with an allowance of {epsilon} the machine rater is shown to match {of}, and {needed} are needed. That is"
+    " a share of {rate}; flipping a coin matches {coin} on average. It agrees with one annotator in {agreement}, at"
+    " least {low}, and the best simple guess in {guess}."
 )
 WHY_NOT = {
-    "coins_pass": "more than 5% of 200 simulated coins pass the alternative annotator test with ε = {epsilon}"
-    " and with every smaller ε, down to 0: these labels cannot distinguish an annotator from a coin.",
-    "not_passed": "with ε = {epsilon} it is shown to match {of}, and {needed} are needed (ω = {rate}, a coin's is"
-    " {coin} on average).",
+    "coins_pass": "more than 5% of 200 simulated coins pass the alternative annotator test with an allowance of {epsilon}"
+    " and with every smaller one, down to 0: these labels cannot distinguish an annotator from a coin.",
+    "not_passed": "with an allowance of {epsilon} it is shown to match {of}, and {needed} are needed (a share of {rate};"
+    " flipping a coin matches {coin} on average).",
     "not_above_guessing": "agreement with one annotator, {agreement}, may be as low as {low}, and a guess"
     " (a coin, one label for all items, the longer or the shorter text) agrees in {guess}.",
 }
@@ -28,6 +29,11 @@ UNREACHED = (
     "The planned number of responses is not reached. Until then the tests have no outcome here, and no"
     " licence can be granted, because a test that is repeated until it passes will pass."
 )
+
+NOT_KNOWN_YET = "Not known before the planned number of responses is reached."
+NONE_TESTED = "None: no kind could be tested. {reasons}"
+NONE_PASSES = "None: no machine rater passes the test on {tested}."
+NOT_TESTED = " Not tested: {kinds}. {reason}"
 
 # Refusals.
 EVIDENCE_PENDING = (

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.filters import EVERYTHING
 from machine_raters.models import Judge
-from metrics.licensing.evidence import EPSILON, StoredEvidence, stored_evidence
+from metrics.licensing.evidence import EPSILON, StoredEvidence, for_which_kinds, stored_evidence
 from metrics.licensing.follow_ups import make_follow_up
 from metrics.licensing.messages import FOLLOW_UP_MADE, NO_NUMBER, UNREACHED
 from metrics.licensing.services import (
@@ -42,7 +42,7 @@ class WhoRatesForm(forms.Form):
     annotators = forms.ChoiceField(
         label="Your annotators are",
         choices=Licence.Annotators.choices,
-        help_text="0.2 is ε for experts, 0.15 for trained annotators, 0.1 for crowd workers.",
+        help_text="The allowance is 0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers.",
     )
 
     def __init__(self, study: Study, data: Any) -> None:
@@ -149,6 +149,9 @@ def _context(request: HttpRequest, study: Study, form: LicenceForm) -> dict[str,
         "evidence": evidence,
         "epsilon": epsilon,
         "machines": machines,
+        "answer": for_which_kinds(machines, is_reached=evidence.is_reached)
+        if evidence and machines
+        else "",
         "items_links": links,
         "may_be_licensed": any(machine.may_be_licensed for machine in machines),
         "licences": licences_of(study),

@@ -11,7 +11,7 @@ from studies.models import Study
 from tiebreak.digits import money
 from tiebreak.report.model.report import CriterionSection
 
-NO_LICENCE = "no licence"
+NO_LICENCE = "may not stand in"
 PER = 100  # ratings, of which costs are told
 
 
@@ -31,7 +31,7 @@ def notes_of_raters(
 def licence_of(name: str, licences: Sequence[Licence]) -> str:
     """Return for which items a machine rater has a licence that is in force."""
     items = [one.items for one in licences if one.rater.pseudonym == name]
-    return f"licence for {', '.join(items)}" if items else NO_LICENCE
+    return f"may stand in for {', '.join(items)}" if items else NO_LICENCE
 
 
 def _costs(study: Study) -> Iterator[tuple[str, str]]:

@@ -6,22 +6,33 @@ from math import ceil
 from tiebreak.digits import in_digits
 from tiebreak.reading.messages import READING_IF_DRAWN
 from tiebreak.reading.words import counted
-from tiebreak.report.model.machines import AnnotatorTestSection
+from tiebreak.report.model.machines import AnnotatorTestSection, NoiseCeiling
 from tiebreak.report.model.report import CriterionSection
 
 ASKS = (
     "The alternative annotator test leaves out each annotator in turn and asks whether the machine's labels are"
-    " shown to fit the others' labels at least as well as this annotator's do, give or take ε. It is passed if that"
+    " shown to fit the others' labels at least as well as this annotator's do, but for an allowance. It is passed if that"
     " is shown for at least half of the annotators."
 )
 DECISION = (
-    "The winning rate ω is the share of annotators whom the machine rater is shown to match, so half is needed. The"
-    " advantage probability ρ is how often its label fits at least as well as the label of the annotator who was"
-    " left out. It can be high while ω is low: each annotator is compared on the items that they rated alone, and"
+    "The share of annotators matched, called the winning rate ω, counts those whom the machine rater is shown to"
+    " match, so half is needed. How often its label fits at least as well as the label of the annotator who was"
+    " left out is called the advantage probability ρ, and the allowance ε."
+    " ρ can be high while ω is low: each annotator is compared on the items that they rated alone, and"
     " few items leave open whether the machine rater is as good. So a test that is not passed does not show that it"
     " is worse than annotators are. Where annotators disagree much, even a coin may pass the test; a licence rules"
     " that out."
 )
+MATCHED = "shown to match {matched}; {needed} are needed"
+NOT_PASSED = f"Not passed: {MATCHED}."
+TOO_FEW = "too few ratings per annotator"
+IS_AS_GOOD = (
+    f"Not passed, {TOO_FEW}: its labels equal an annotator's as often ({{machine}}) as annotators' equal each"
+    f" other's ({{people}}), but each annotator is compared on their own items alone. So it is {MATCHED}."
+)
+LESS_OFTEN = "less often than they do with each other"
+IS_BELOW = f"Not passed: it agrees with annotators {LESS_OFTEN} ({{machine}} and {{people}}), and is {MATCHED}."
+NOT_BEYOND_CHANCE = "no agreement beyond chance is shown"
 NOT_STORED = (
     "The stored report was computed before this test was added. The next report will contain it."
 )
@@ -58,11 +69,12 @@ def annotator_tests(section: CriterionSection, *, states_findings: bool) -> Anno
             section.all_units.machines and "alternative_annotator_test" not in section.problems
         )
         return AnnotatorTests((), missing=NOT_STORED) if is_older else None
-    rows = (_row(name, test, states_findings) for name, test in sorted(tests.items()))
+    rows = (_row(section, name, states_findings) for name in sorted(tests))
     return AnnotatorTests(tuple(rows))
 
 
-def _row(machine: str, test: AnnotatorTestSection, states_findings: bool) -> TestRow:
+def _row(section: CriterionSection, machine: str, states_findings: bool) -> TestRow:
+    test = (section.alternative_annotator_test or {})[machine]
     if test.reason is not None:
         return TestRow(machine, "", "", in_digits(test.epsilon), "", "", test.reason)
     return TestRow(
@@ -71,22 +83,48 @@ def _row(machine: str, test: AnnotatorTestSection, states_findings: bool) -> Tes
         in_digits(test.advantage_probability),
         in_digits(test.epsilon),
         _scope(test),
-        _outcome(test) if states_findings else "",
+        _outcome(section, machine, test) if states_findings else "",
         "",
     )
 
 
 def _scope(test: AnnotatorTestSection) -> str:
-    sentence = f"ω applies to these {counted(test.annotators, 'annotator')} only."
+    sentence = f"The share matched applies to these {counted(test.annotators, 'annotator')} only."
     if test.left_out:
         few = counted(test.left_out, "annotator")
         sentence += f" {few} shared too few instances with others to be compared."
     return sentence + READING_IF_DRAWN[test.speaks_of]
 
 
-def _outcome(test: AnnotatorTestSection) -> str:
-    verdict = "Passed" if test.passes else "Not passed"
-    return f"{verdict}: shown to match {matched(test)}; {needed(test)} are needed."
+def _outcome(section: CriterionSection, machine: str, test: AnnotatorTestSection) -> str:
+    """Return what the test shows, with the reason that the page's heading gives."""
+    facts = {"matched": matched(test), "needed": needed(test)}
+    if test.passes:
+        passed = f"Passed: {MATCHED.format(**facts)}."
+        chance = f"{NOT_BEYOND_CHANCE[:1].upper()}{NOT_BEYOND_CHANCE[1:]}, so it cannot stand in."
+        return passed if is_beyond_chance(section, machine) else f"{passed} {chance}"
+    found = (section.noise_ceiling or {}).get(machine)
+    if found is None:
+        return NOT_PASSED.format(**facts)
+    why = IS_BELOW if is_below(found) else IS_AS_GOOD if is_as_good(found) else NOT_PASSED
+    rates = {"machine": found.agreement.value, "people": found.annotators.value}
+    return why.format(**facts, **{name: in_digits(rate) for name, rate in rates.items()})
+
+
+def is_beyond_chance(section: CriterionSection, machine: str) -> bool:
+    """Return whether the machine rater is shown to agree with an annotator beyond chance."""
+    alpha = section.all_units.machines[machine].single_human_machine.krippendorff_alpha
+    return alpha.low > 0  # NaN without an interval
+
+
+def is_below(found: NoiseCeiling) -> bool:
+    """Return whether the intervals of both agreements, on the same items, do not even touch."""
+    return found.agreement.high < found.annotators.low  # NaN without an interval
+
+
+def is_as_good(found: NoiseCeiling) -> bool:
+    """Return whether the machine rater agrees with an annotator as often as two annotators do."""
+    return found.agreement.value >= found.annotators.value
 
 
 def matched(test: AnnotatorTestSection) -> str:

@@ -10,7 +10,12 @@ from tests.tiebreak.reading.findings.situations import (
     interval,
     with_alpha,
 )
-from tiebreak.reading.annotator_tests import annotator_tests
+from tiebreak.reading.annotator_tests import (
+    LESS_OFTEN,
+    NOT_BEYOND_CHANCE,
+    TOO_FEW as FEW,
+    annotator_tests,
+)
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.findings import (
     perception_finding,
@@ -19,6 +24,7 @@ from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.powered_rates import powered_rates
 from tiebreak.report.model.machines import AnnotatorTestSection, NoiseCeiling
 from tiebreak.report.model.raters import ChanceCorrectedSection
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import PerceptionBin
 from tiebreak.report.model.systems import PoweredSystem
 from tiebreak.report.sections.machines.alternative_annotators import TOO_MANY_VALUES
@@ -32,7 +38,9 @@ FEW_SHARED = "2 annotators shared too few instances with others to be compared."
 
 def replacing(rate: float, *, states: bool = True, left_out: int = 0, reason=None) -> str:
     test = AnnotatorTestSection(0.1, "agreement", rate, 0.6, 4, left_out, rate >= 0.5, reason)
-    section = replace(base(machine=True), alternative_annotator_test={"judge": test})
+    section = replace(
+        base(machine=True), alternative_annotator_test={"judge": test}, noise_ceiling=None
+    )
     tests = annotator_tests(section, states_findings=states)
     return of(*(f"{row.outcome} {row.scope} {row.reason}" for row in tests.rows))
 
@@ -65,38 +73,44 @@ def powered(effective: float) -> str:
 ABLE, NOT_SHOWN = "can stand in for these annotators", "No machine rater is shown to stand in"
 MATCHES = "No: judge-0 is shown to match 1 of 4 annotators; standing in needs 2"
 TOO_FEW = "Not shown that judge-0 can stand in: too few ratings per annotator"
-BELOW = "No machine rater agrees with annotators as often as they do with each other"
+BELOW = "All machine raters agree with annotators less often than they do with each other"
 UNKNOWN = "Whether a machine rater can stand in is not known"
 
 
-def standing_in(
+def standing_in(*rates: float, **judged) -> str:
+    """Return the heading on as many machines as there are winning rates."""
+    return stand_in_finding(section_with(*rates, **judged))[0]
+
+
+def in_table(*rates: float, **judged) -> str:
+    """Return what the table says of the first machine, below that heading."""
+    return annotator_tests(section_with(*rates, **judged), states_findings=True).rows[0].outcome
+
+
+def section_with(
     *rates: float,
     beyond_chance: bool = True,
     agreement: tuple[float, float] = (0.6, 0.7),
     reason: str | None = None,
-) -> str:
-    """Return the heading on as many machines as there are winning rates."""
+    instances: str = "new",
+) -> CriterionSection:
     section = base(machine=True)
     first, *rest = section.strata
     of_judge = first.machines["judge"]
-    alpha = interval(0.1 if beyond_chance else -0.1, 0.6)
+    alpha = interval(0.1 if beyond_chance else -0.1, 0.6, instances=instances)
     single = replace(of_judge.single_human_machine, krippendorff_alpha=alpha)
     names = [f"judge-{n}" for n in range(len(rates))]
     machines = dict.fromkeys(names, replace(of_judge, single_human_machine=single))
     annotators, ceiling = interval(0.65, 0.75), Estimate(0.81, n=40)
-    return stand_in_finding(
-        replace(
-            section,
-            strata=(replace(first, machines=machines), *rest),
-            noise_ceiling=dict.fromkeys(
-                names, NoiseCeiling(interval(*agreement), annotators, ceiling)
-            ),
-            alternative_annotator_test={
-                name: AnnotatorTestSection(0.1, "agreement", rate, 0.6, 4, 0, rate >= 0.5, reason)
-                for name, rate in zip(names, rates, strict=True)
-            },
-        )
-    )[0]
+    return replace(
+        section,
+        strata=(replace(first, machines=machines), *rest),
+        noise_ceiling=dict.fromkeys(names, NoiseCeiling(interval(*agreement), annotators, ceiling)),
+        alternative_annotator_test={
+            name: AnnotatorTestSection(0.1, "agreement", rate, 0.6, 4, 0, rate >= 0.5, reason)
+            for name, rate in zip(names, rates, strict=True)
+        },
+    )
 
 
 STANDING_IN = (
@@ -105,10 +119,32 @@ STANDING_IN = (
     Case(
         "a passing machine agrees as a coin does",
         lambda: standing_in(0.7, beyond_chance=False),
-        (f"{NOT_SHOWN}; judge-0 reaches 0.65 of at most 0.81",),
+        ("Not shown that judge-0 can stand in: no agreement beyond chance is shown",),
         (ABLE,),
     ),
     Case("none passes", lambda: standing_in(0.25), (MATCHES,), (ABLE, BELOW, UNKNOWN, NOT_SHOWN)),
+    Case(
+        "none passes, on drawn instances",
+        lambda: standing_in(0.25, instances="dataset"),
+        (f"{NOT_SHOWN}, over the dataset",),
+        (ABLE, BELOW, MATCHES),
+    ),
+    Case(
+        "the table's reason where a passing machine agrees as a coin does",
+        lambda: in_table(0.7, beyond_chance=False).lower(),
+        ("passed: shown to match 3 of 4 annotators; 2 are needed.", NOT_BEYOND_CHANCE),
+    ),
+    Case("the table's reason where none passes", lambda: in_table(0.25), (FAILED,)),
+    Case(
+        "the table's reason where the machine agrees as often as annotators do",
+        lambda: in_table(0.25, agreement=(0.66, 0.8)),
+        (FEW, "(0.73)", "(0.70)", "shown to match 1 of 4 annotators; 2 are needed"),
+    ),
+    Case(
+        "the table's reason where all are below annotators",
+        lambda: in_table(0.2, agreement=(0.4, 0.6)),
+        (LESS_OFTEN, "(0.50 and 0.70)", "shown to match 1 of 4 annotators; 2 are needed"),
+    ),
     Case(
         "none passes, and the machine agrees as often as annotators do",
         lambda: standing_in(0.25, agreement=(0.66, 0.8)),

@@ -43,6 +43,7 @@ EQUAL_LABELS_READING = (
     " share"
 ) + HIGHEST_FIRST
 EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator; band: two annotators, dashed: best possible machine"
+SEPARABILITY = "; separability: how much more alike the texts of one system are than those of the two, at 0 no more"
 MAX_KINDS = 4
 BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
 Notes = Mapping[str, str]
@@ -79,7 +80,10 @@ def equal_labels_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> F
         replace(row, note=", ".join(filter(None, (row.note, notes.get(row.name))))) for row in rows
     ]
     corner = STRATIFIERS[strata[-1].stratifier] if len(strata) > 1 else ""
-    chart = table_chart(columns, rows, finding=finding, corner=corner, label=EQUAL_LABELS_AXIS)
+    label = EQUAL_LABELS_AXIS
+    if strata[-1].stratifier == "separability":
+        label += SEPARABILITY
+    chart = table_chart(columns, rows, finding=finding, corner=corner, label=label)
     named = [
         ((row.name, ItemsName.of(column.name, column.key)), estimate)
         for row in rows

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
+from tiebreak.report.model.fields import BY_KEY
 from tiebreak.report.model.machines import MachineReplacement, ReplacementStratum
 from tiebreak.report.needs import has_machines
 from tiebreak.report.registry import section
@@ -17,12 +18,13 @@ from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT, strata_of
 from tiebreak.stats import Estimate, Stratum, agreement_with_machine, two_way_mean
 from tiebreak.stats.core.independence import effective_size
 from tiebreak.stats.core.results import NAN, THESE
+from tiebreak.stats.raters.strata import UNDEFINED
 
 Numbers = NDArray[np.float64]
 # How much less often than an annotator the machine may be the better one: the source's values for
 # experts, trained annotators and crowd workers, and those to which a licence lowers them.
 EPSILONS = (0.2, 0.15, 0.1, 0.05, 0.0)
-TESTED = ("all", "category", "systems")
+TESTED = ("all", *BY_KEY)
 DESCRIBED = "agreement"
 
 
@@ -55,6 +57,7 @@ def machine_replacement_section(
         )
         for stratum in strata_of(criterion)
         if stratum.stratifier in (*TESTED, DESCRIBED)
+        and (stratum.stratifier, stratum.name) != ("separability", UNDEFINED)
     )
 
 
