@@ -21,6 +21,7 @@ def analyze(
     *,
     columns: Mapping[str, str] | None = None,
     leave_out: Collection[str] = (),
+    fill_down: Collection[str] = (),
     scales: Mapping[str, str] | None = None,
     seed: int = 0,
     replicates: int = REPLICATES,
@@ -42,6 +43,8 @@ def analyze(
         guessed, and the report's ``source.notes`` say how.
     leave_out : collection of str, optional
         Columns that are not used.
+    fill_down : collection of str, optional
+        Columns whose empty cells repeat the value above.
     scales : mapping of str to str, optional
         Scale of each criterion, such as ``{"preference": "preference:tie"}``. Other scales are those
         of the bundle, or inferred; the report says which.
@@ -82,7 +85,8 @@ def analyze(
     >>> analyze(rows, replicates=0).criteria["preference"].votes
     {'-1': 2, '0': 0, '1': 0}
     """
-    source = _source(data, Choice(dict(columns or {}), tuple(leave_out)))
+    chosen = Choice(dict(columns or {}), tuple(leave_out), fill_down=tuple(fill_down))
+    source = _source(data, chosen)
     declared = dict(scales or {})
     report = build_report(
         source.table,

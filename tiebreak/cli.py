@@ -467,10 +467,17 @@ def add_choice_options(parser: ArgumentParser | _ArgumentGroup) -> None:
         metavar="COLUMN",
         help="a column that no guess may use; may be repeated",
     )
+    parser.add_argument(
+        "--fill-down",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column whose empty cells repeat the value above; may be repeated",
+    )
 
 
 def _choice(options: Namespace) -> Choice:
-    return Choice.parse(options.columns, options.leave_out)
+    return Choice.parse(options.columns, options.leave_out, fill_down=options.fill_down)
 
 
 def _add_json_option(parser: ArgumentParser) -> None:

@@ -357,8 +357,9 @@ class Studies:
     def from_pairs(self, data: Any, *, title: str, **options: Any) -> Study:
         """Create a draft from texts: a data frame or a file, in any layout that the pages read.
 
-        Options are ``layout``, ``columns`` (``ROLE=COLUMN,…`` or a dict), ``leave_out_bad_rows`` and
-        ``known_dataset`` (``use`` or ``refuse`` what you imported before).
+        Options are ``layout``, ``columns`` (``ROLE=COLUMN,…`` or a dict), ``leave_out_bad_rows``,
+        ``fill_down`` (columns whose empty cells repeat the value above) and ``known_dataset`` (``use``
+        or ``refuse`` what you imported before).
         """
         columns = options.get("columns", "")
         if isinstance(columns, Mapping):

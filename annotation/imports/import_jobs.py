@@ -312,6 +312,7 @@ def start_import(request: ImportRequest) -> Job:
         "columns": list((choice.columns or {}).items()),
         "is_complete": choice.is_complete,
         "leave_out": list(choice.leave_out),
+        "fill_down": list(choice.fill_down),
         "sheet": choice.sheet,
         "bad_rows": request.bad_rows,
         "known_dataset": request.known_dataset,
@@ -355,7 +356,7 @@ def _request_of(job: Job) -> ImportRequest:
 def rating_choice_in(options: dict[str, Any]) -> RatingChoice | None:
     """Return how a job reads ratings of other people, or None if its file has none."""
     chosen = options.get("ratings")
-    return chosen and RatingChoice(**{**chosen, "left_out": tuple(chosen["left_out"])})
+    return chosen and RatingChoice.from_json(chosen)
 
 
 def choice_in(options: dict[str, Any]) -> Choice:
@@ -366,6 +367,7 @@ def choice_in(options: dict[str, Any]) -> Choice:
         options["is_complete"],
         tuple(options.get("leave_out", ())),
         options.get("sheet", ""),
+        tuple(options.get("fill_down", ())),
     )
 
 

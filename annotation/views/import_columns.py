@@ -17,8 +17,8 @@ MEANINGS = {
     "instance": "Instance id",
     "source": "Source text",
     TEXT_OF: "Text of one system",
-    "reference": "Reference (human-written)",
-    FIELD_OF: "Further text to read (a field)",
+    "reference": "Human reference",
+    FIELD_OF: "Further text (a field)",
     "category": "Category",
     "system": "Name of the system",
     "text": "Text",
@@ -28,6 +28,8 @@ MEANINGS = {
     "system_b": "Name of system B",
     "text_b": "Text of system B",
 }
+# The answer of a button: the empty cells of the columns that it is about repeat the value above.
+FILL_DOWN = "fill_down"
 NAMED = (TEXT_OF, FIELD_OF)
 EXAMPLE_CHARACTERS = 160
 
@@ -74,13 +76,20 @@ def choice_of(data: QueryDict) -> Choice:
     layout, sheet = data.get("layout") or None, data.get("sheet", "")
     if sheet != data.get("shown_sheet", ""):
         return Choice(sheet=sheet)
-    if layout != (data.get("shown_layout") or None):
-        return Choice(layout, sheet=sheet)
+    fill_down = fill_down_of(data)
+    if layout != (data.get("shown_layout") or None) or data.get("do") == FILL_DOWN:
+        return Choice(layout, sheet=sheet, fill_down=fill_down)
     names = data.getlist("column")
     roles = [_role(data, number, name) for number, name in enumerate(names)]
     _check_once(roles)
     columns = {role: name for role, name in zip(roles, names, strict=True) if role}
-    return Choice(layout, columns, is_complete=True, sheet=sheet)
+    return Choice(layout, columns, is_complete=True, sheet=sheet, fill_down=fill_down)
+
+
+def fill_down_of(data: QueryDict) -> tuple[str, ...]:
+    """Return the columns whose empty cells repeat the value above: as said before, or just now."""
+    asked = data.getlist("empty_below") if data.get("do") == FILL_DOWN else []
+    return tuple(dict.fromkeys([*data.getlist("fill_down"), *asked]))
 
 
 def _role(data: QueryDict, number: int, column: str) -> str:

@@ -83,6 +83,7 @@ def _page(
         "plain": TABLE,
         "reader": choice.reader,
         "reading": reading,
+        "fill_down": choice.fill_down,
         "preview_rows": PREVIEW_ROWS,
         "title": request.POST.get("title", title_of(upload)),
         "problem": refusal or (DomainError(seen.code, seen.refusal) if seen.code else None),

@@ -4,6 +4,7 @@ import csv
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, cast
@@ -284,8 +285,14 @@ def _columns_page(
     request: HttpRequest, kept: KeptUpload, choice: Choice, *, refusal: DomainError | None = None
 ) -> HttpResponse:
     profile, summary, is_preview = inspect_upload(kept, choice)
-    rows = column_rows(profile, summary)
-    plan = summary.plan
+    doubts, plan = [], summary.plan
+    if plan and plan.columns and (plan.unclear or plan.doubtful) and not summary.empty_below:
+        # What is to be confirmed is shown with all that it leads to, so that one answer is enough.
+        guess = replace(choice, layout=plan.layout, columns=plan.columns, is_complete=True)
+        _, as_guessed, _ = inspect_upload(kept, guess)
+        if as_guessed.is_usable:
+            doubts, summary = kinds_in(summary), as_guessed
+    rows, plan = column_rows(profile, summary), summary.plan
     used = set(plan.columns.values()) if plan else set()
     bad = {problem.row for problem in summary.problems}
     is_counted = None not in bad and len(summary.problems) == summary.n_problems
@@ -305,8 +312,8 @@ def _columns_page(
         "refusal": refusal,
         # The counts would come from columns other than the chosen ones.
         "is_unclear": refusal is not None and refusal.code == "repeated_role",
-        # A guess that is not sure is counted once somebody says that it is right.
-        "asks_for_columns": bool(plan and plan.columns and (plan.unclear or plan.doubtful)),
+        "doubts": doubts,
+        "fill_down": plan.fill_down if plan else choice.fill_down,
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
         "n_bad_rows": len(bad) if is_counted else 0,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from annotation.views.import_columns import shortened
+from annotation.views.import_columns import FILL_DOWN, fill_down_of, shortened
 from tiebreak.errors import DomainError
 from tiebreak.formats.layouts import LABEL_OF, RATER_OF, TABLE, Choice, Seen, rater_and_criterion
 from tiebreak.formats.rating_cells import COLUMNS
@@ -83,12 +83,15 @@ def rating_choice_of(data: QueryDict) -> Choice:
     scales = _scales(data)
     if reader not in ("", TABLE):
         return Choice(reader=reader, sheet=sheet, scales=scales)
+    fill_down = fill_down_of(data)
+    if data.get("do") == FILL_DOWN:
+        return Choice(reader=reader, scales=scales, sheet=sheet, fill_down=fill_down)
     names = data.getlist("column")
     asked = [data.get(f"role-{number}", "") for number in range(len(names))]
     left_out = tuple(n for n, role in zip(names, asked, strict=True) if role == LEFT_OUT)
     roles = _roles(data, names, asked)
     columns = {role: name for name, role in roles.items()}
-    return Choice(columns, left_out, reader, scales, sheet)
+    return Choice(columns, left_out, reader, scales, sheet, fill_down)
 
 
 def _roles(data: QueryDict, names: list[str], asked: list[str]) -> dict[str, str]:

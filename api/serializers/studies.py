@@ -135,6 +135,12 @@ class TableUpload(Upload):
         max_length=500,
         help_text="Columns that no guess may use.",
     )
+    fill_down = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        max_length=500,
+        help_text="Columns whose empty cells repeat the value above.",
+    )
     sheet = serializers.CharField(
         default="",
         allow_blank=True,
@@ -159,6 +165,12 @@ class ExistingRatings(Upload):
         default=list,
         max_length=500,
         help_text="Columns that no guess may use.",
+    )
+    fill_down = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        max_length=500,
+        help_text="Columns whose empty cells repeat the value above.",
     )
     reader = serializers.ChoiceField(
         [*READERS, PLAIN_TABLE], default="", allow_blank=True, help_text="Reader of the file."
@@ -213,6 +225,14 @@ class TableRead(serializers.Serializer[Any]):
     )
     sheet = serializers.CharField(allow_blank=True, help_text="The sheet that was read.")
     sheets = serializers.ListField(child=serializers.CharField())
+    compared = serializers.IntegerField(help_text="Instances that have texts of two systems.")
+    empty_below = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Columns of which is asked whether empty cells repeat the value above.",
+    )
+    filled_down = serializers.ListField(
+        child=serializers.CharField(), help_text="Columns whose empty cells got the value above."
+    )
     sentence = serializers.CharField(help_text="What was read, in one sentence.")
     notes = serializers.ListField(child=serializers.CharField())
 

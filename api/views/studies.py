@@ -105,6 +105,7 @@ class Studies(Resource):
             parse_columns(values["columns"]),
             leave_out=tuple(values["leave_out"]),
             sheet=values["sheet"],
+            fill_down=tuple(values["fill_down"]),
         )
         kept = keep_upload(upload=values["table"], by=owner)
         if values["dry_run"]:
@@ -152,6 +153,7 @@ class Studies(Resource):
             values["scales"],
             reader=values["reader"],
             sheet=values["sheet"],
+            fill_down=values["fill_down"],
         )
         kept = keep_upload(upload=values["ratings"], by=owner)
         wanted = ImportRequest(

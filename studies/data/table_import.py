@@ -52,7 +52,8 @@ class Choice:
     """How a researcher wants a table to be read. Missing roles are guessed.
 
     `is_complete` says that `columns` has all roles, so nothing is guessed. No guess uses a column of
-    `leave_out`. `sheet` is that of a workbook; "" is the first that has a table.
+    `leave_out`. `sheet` is that of a workbook; "" is the first that has a table. Empty cells of the
+    columns in `fill_down` repeat the value above.
     """
 
     layout: str | None = None
@@ -60,6 +61,7 @@ class Choice:
     is_complete: bool = False
     leave_out: tuple[str, ...] = ()
     sheet: str = ""
+    fill_down: tuple[str, ...] = ()
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -183,6 +185,7 @@ def _reading(table: Table, choice: Choice | None, max_rows: int | None = None) -
         columns=choice.columns,
         is_complete=choice.is_complete,
         leave_out=choice.leave_out,
+        fill_down=choice.fill_down,
         max_rows=max_rows,
     )
 

@@ -274,7 +274,7 @@ def _existing(order: dict[str, Any], path: Path, limits: Limits) -> Read:
     """Look at ratings of other people, and write them as a bundle if the order has a folder for it."""
     rows = PlainTable.of(Read(**order["rows"]), path.name) if order["rows"] else None
     root = Path(order["into"]) / BUNDLE if order["into"] else None
-    choice = Choice(**{**order["choice"], "left_out": tuple(order["choice"]["left_out"])})
+    choice = Choice.from_json(order["choice"])
     seen = look_at(path, rows, choice, limits=limits, title=order["title"], into=root)
     if root is None or seen.code:
         return Read(RATINGS, seen=asdict(seen))

@@ -14,6 +14,7 @@ from tiebreak.formats.limits import Limits
 SHEET_ROWS, SHEET_COLUMNS = 1_048_576, 16_384
 MAX_ELEMENTS = 20_000_000
 MAX_XML_DEPTH = 100
+MAX_MERGED = 200_000
 # Texts that repeat stay as small as they are in the file, so many rows may be read in one step.
 ROWS_AT_ONCE = 16_384
 # What one value of a list takes in memory as an object, whatever its length.
@@ -125,6 +126,14 @@ def _is_text(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
+def column_number(letters: str) -> int:
+    """Return the number of a column that a workbook names by letters: 27 for AA."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
+
+
 class SheetScan:
     """What the XML of a workbook says; it is refused before a library expands it.
 
@@ -193,10 +202,7 @@ class SheetScan:
             raise self._refusal("bad_cell_reference", f"has a cell at {reference:.40}")
         if self._whole(reference[len(letters) :] or "1") > SHEET_ROWS:
             raise self._refusal("bad_row_number", f"has a cell at {reference:.40}")
-        number = 0
-        for letter in letters:
-            number = 26 * number + ord(letter) - ord("A") + 1
-        return number
+        return column_number(letters)
 
     def _whole(self, text: str) -> int:
         if not (text.isascii() and text.isdigit() and 0 < len(text) <= 20):
@@ -206,8 +212,9 @@ class SheetScan:
     def _merge(self, reference: str) -> None:
         first = reference.partition(":")[0].lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
         area = (int(first) if first.isascii() and first.isdigit() else 1, reference[:40])
-        if len(self.merged) < 1000:
-            self.merged.append(area)
+        if len(self.merged) >= MAX_MERGED:
+            raise self._refusal("too_many_cells", f"has more than {MAX_MERGED:,} merged areas")
+        self.merged.append(area)
 
     def _refusal(self, code: str, reason: str) -> FormatError:
         return FormatError.of(self.name, None, code, self.limits.refusal(reason))

@@ -53,6 +53,13 @@ class Command(BaseCommand):
             help="a column that no guess may use; may be repeated",
         )
         parser.add_argument(
+            "--fill-down",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help="a column whose empty cells repeat the value above; may be repeated",
+        )
+        parser.add_argument(
             "--sheet",
             default="",
             metavar="NAME",
@@ -100,6 +107,7 @@ class Command(BaseCommand):
             parse_columns(options["columns"]),
             leave_out=tuple(options["leave_out"]),
             sheet=options["sheet"],
+            fill_down=tuple(options["fill_down"]),
         )
         limits = _limits(options["max_rows"])
         if options["dry_run"]:

@@ -548,12 +548,11 @@ def test_a_guess_that_is_not_sure_is_confirmed_by_one_button(client, ada):
     file = csv_of(recipe=steps, spring=[*steps[1:], "Stir."], autumn=["Serve it.", *steps[:5]])
     address = upload(client, file)
     page = client.get(address)
-    assert not page.context["summary"].is_usable
-    assert primary_of(page) == ["check"]
-    confirmed = client.post(address, form_of(page, do="check"))
-    assert confirmed.context["summary"].is_usable
-    assert primary_of(confirmed) == ["create"]
-    assert confirmed.context["rows"] == page.context["rows"]
+    assert codes_on(page) == {"unclear_columns"}
+    assert (page.context["summary"].instances, page.context["summary"].compared) == (6, 6)
+    assert primary_of(page) == ["create"]
+    client.post(address, form_of(page, do="create"))
+    assert Study.objects.get().dataset.instances.count() == 6
 
 
 def test_the_button_says_how_many_rows_it_leaves_out(client, ada):
@@ -613,3 +612,47 @@ def test_a_draft_without_texts_gets_those_of_a_file(client, ada):
 )
 def test_the_proposed_title_lacks_what_tells_versions_of_a_file_apart(name, title):
     assert title_of(KeptUpload("id", name, "token")) == title
+
+
+BLOCKS = [
+    (f"q{k}" if name == "oak" else "", f"Tell me what tree {k} is." if name == "oak" else "", name)
+    for k in range(5)
+    for name in ("oak", "elm")
+]
+
+
+def blocks_file():
+    keys, prompts, names = zip(*BLOCKS, strict=True)
+    texts = [f"The {name} is tree number {n} of this wood." for n, name in enumerate(names)]
+    return csv_of(id=keys, prompt=prompts, model=names, response=texts)
+
+
+def test_empty_cells_that_repeat_the_value_above_are_filled_by_one_button(client, ada):
+    address = upload(client, blocks_file())
+    page = client.get(address)
+    assert (codes_on(page), primary_of(page)) == ({"empty_below"}, ["fill_down"])
+    assert client.post(address, form_of(page, do="create")).status_code == 400
+    said = {"do": "fill_down", "empty_below": ["id", "prompt"]}
+    filled = client.post(address, form_of(page, **said))
+    assert (codes_on(filled), primary_of(filled)) == (set(), ["create"])
+    client.post(address, form_of(filled, do="create", fill_down=["id", "prompt"]))
+    instances = Study.objects.get().dataset.instances.order_by("key")
+    assert [one.key for one in instances] == [f"q{k}" for k in range(5)]
+    assert all(one.source and one.generations.count() == 2 for one in instances)
+
+
+def test_a_worker_fills_cells_as_the_page_said(client, ada):
+    kept = keep_upload(upload=SimpleUploadedFile("t.csv", blocks_file()), by=ada)
+    choice = Choice(fill_down=("id", "prompt"))
+    run_job(job_id=start_import(ImportRequest(kept, ada, title="Trees", choice=choice)).pk)
+    assert Generation.objects.filter(instance__key="q3").count() == 2
+
+
+def test_texts_that_nothing_compares_are_no_normal_import(client, ada):
+    prompts = [f"Tell me what tree {k} is." for k in range(8)]
+    names = ["oak", "elm"] * 4
+    address = upload(client, csv_of(prompt=prompts, model=names, response=SENTENCES * 2))
+    page = client.get(address)
+    assert "nothing_to_compare" in codes_on(page)
+    assert primary_of(page) == []
+    assert page.context["summary"].compared == 0

@@ -66,6 +66,7 @@ SEVERAL = (
     "Rows of one {} have different texts in {}, so raters may have rated different things. Choose the column"
     " that names what each row rates, or leave out texts that raters wrote."
 )
+FILLS_LABELS = "The column {!r} has labels, and an empty cell is no label of the row above. Fill down other columns only."
 MIN_ROWS = 5
 
 
@@ -77,14 +78,24 @@ class UnclearLayoutError(DomainError):
         self.example = example
 
 
-def layout_of(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str] = ()) -> Layout:
+def layout_of(
+    profile: Profile,
+    chosen: Mapping[str, str],
+    left_out: Iterable[str] = (),
+    fill_down: Iterable[str] = (),
+) -> Layout:
     """Return how a table of ratings is to be read.
 
     ``chosen`` has columns by role, which are not guessed: columns of the ratings format,
-    ``rater:NAME`` and ``label:CRITERION``. Raises `DomainError` if it is not clear who rated what.
+    ``rater:NAME`` and ``label:CRITERION``. Columns of ``fill_down`` have no labels, because none may be
+    made up. Raises `DomainError` if it is not clear who rated what.
     """
-    _check(profile, chosen, left_out)
-    return _Guess(profile, chosen, {*left_out}).layout()
+    fill_down = [*fill_down]
+    _check(profile, chosen, [*left_out, *fill_down])
+    layout = _Guess(profile, chosen, {*left_out}).layout()
+    if made_up := next((c.column for c in layout.cells if c.column in fill_down), None):
+        raise DomainError("fills_labels", FILLS_LABELS.format(made_up), status=400)
+    return layout
 
 
 def _check(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str]) -> None:

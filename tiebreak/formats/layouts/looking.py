@@ -1,6 +1,6 @@
 """What a researcher sees of a file of ratings before any of it is stored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -9,10 +9,18 @@ from pathlib import Path
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import FormatError
 from tiebreak.formats.layouts.layout import RATER_OF
-from tiebreak.formats.layouts.reading import TABLE, Choice, Existing, is_native, read_existing
+from tiebreak.formats.layouts.reading import (
+    TABLE,
+    Choice,
+    EmptyBelowError,
+    Existing,
+    is_native,
+    read_existing,
+)
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.readers import recognised
+from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.profiles import Profile, profile_of
 from tiebreak.formats.tables.reading import Table
@@ -42,6 +50,8 @@ class Seen:
     first: list[list[str]] = field(default_factory=list)
     code: str = ""
     refusal: str = ""
+    empty_below: list[str] = field(default_factory=list)
+    """Columns of which is asked whether empty cells repeat the value above."""
 
 
 def look_at(
@@ -97,7 +107,7 @@ def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
     columns = _profile(rows).columns.items()
     texts = {name for name, column in columns if column.is_prose}
     try:
-        roles = read_existing(first).columns
+        roles = _roles_in(first)
     except (DomainError, InvalidInput):
         return "", ""
     if "rater" in roles:
@@ -106,11 +116,19 @@ def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
     return ("", "") if of_raters & texts else (TABLE, "raters_as_columns")
 
 
+def _roles_in(rows: list[Row]) -> Mapping[str, str]:
+    try:
+        return read_existing(rows).columns
+    except EmptyBelowError as error:  # which its page asks about
+        return read_existing(rows, choice=Choice(fill_down=error.columns)).columns
+
+
 def _refused(
     error: DomainError | InvalidInput, reader: str, known: str, columns: dict[str, list[str]]
 ) -> Seen:
     code = error.problems[0].code if isinstance(error, FormatError) else error.code
-    return Seen(reader, known, columns=columns, code=code, refusal=error.message)
+    asked = [*error.columns] if isinstance(error, EmptyBelowError) else []
+    return Seen(reader, known, columns=columns, code=code, refusal=error.message, empty_below=asked)
 
 
 def _known(path: Path) -> str:
@@ -121,8 +139,9 @@ def _known(path: Path) -> str:
 
 def _source(path: Path, rows: Table | None, choice: Choice, known: str) -> Path | Table:
     """Return the rows of a table, or the file if a platform or the ratings format has another reader."""
-    reader = choice.reader or ("" if choice.columns or choice.left_out else known)
-    is_plain = bool(choice.columns or choice.left_out) or not is_native(path)
+    is_chosen = bool(choice.columns or choice.left_out or choice.fill_down)
+    reader = choice.reader or ("" if is_chosen else known)
+    is_plain = is_chosen or not is_native(path)
     is_table = reader == TABLE or (not reader and is_plain)
     return rows if rows is not None and is_table else path
 

@@ -1,7 +1,7 @@
 """Ratings of other people in any table: what was read, in a sentence and as a table of ratings."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -35,6 +35,7 @@ from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.choosing import parse_columns
+from tiebreak.formats.tables.filling import EMPTY_BELOW, empty_below, filled_down
 from tiebreak.formats.tables.names import is_total
 from tiebreak.formats.tables.profiles import Profile, is_empty, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
@@ -61,7 +62,7 @@ class Choice:
     the labels of one rater, and ``label:CRITERION`` for one with the labels of a criterion.
     ``left_out`` are columns that no guess may use. ``reader`` names the platform or dataset.
     ``scales`` has scales by criterion; others are those of the file, or inferred. ``sheet`` is that
-    of a workbook.
+    of a workbook. Empty cells of the columns in ``fill_down`` repeat the value above.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +70,13 @@ class Choice:
     reader: str = ""
     scales: Mapping[str, str] = field(default_factory=dict)
     sheet: str = ""
+    fill_down: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, chosen: Mapping[str, Any]) -> Self:
+        """Return a choice that was stored as JSON, which has no tuples."""
+        lists = {n: tuple(chosen.get(n, ())) for n in ("left_out", "fill_down")}
+        return cls(**{**chosen, **lists})
 
     @classmethod
     def parse(
@@ -79,10 +87,20 @@ class Choice:
         *,
         reader: str = "",
         sheet: str = "",
+        fill_down: Iterable[str] = (),
     ) -> Self:
         """Return what someone typed: `ROLE=COLUMN,…`, and `CRITERION=SCALE` for each scale."""
         roles = parse_columns(columns, COLUMNS, (RATER_OF, LABEL_OF))
-        return cls(roles, tuple(left_out), reader, parse_scales(scales), sheet)
+        chosen = parse_scales(scales)
+        return cls(roles, tuple(left_out), reader, chosen, sheet, tuple(fill_down))
+
+
+class EmptyBelowError(UnclearLayoutError):
+    """It is not clear whether the empty cells of ``columns`` repeat the value above."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__("empty_below", EMPTY_BELOW.format(", ".join(columns)))
+        self.columns = tuple(columns)
 
 
 def parse_scales(declared: Iterable[str]) -> dict[str, str]:
@@ -239,15 +257,20 @@ def _read(
         return _of_table(source, source.name, choice)
     if isinstance(source, Path):
         if choice == Choice() and is_native(source):
-            return _of_ratings(read_ratings(source, limits=limits))
-        reader = choice.reader or ("" if choice.columns else recognised(source))
+            return _of_native(source, limits)
+        is_plain = bool(choice.columns or choice.fill_down)
+        reader = choice.reader or ("" if is_plain else recognised(source))
         if reader not in ("", TABLE):
             return _of_platform(reader, source)
         with open_table(source, limits=limits, sheet=choice.sheet) as table:
             return _of_table(table, source.name, choice)
     rows = list(source)
     if choice == Choice() and rows and {*rows[0]} >= RATING_COLUMNS:
-        return _of_ratings(_typed(rows, name))
+        try:
+            return _of_ratings(_typed(rows, name))
+        except FormatError:
+            _ask_of_native(_Rows(rows))
+            raise
     return _of_table(_Rows(rows), name, choice)
 
 
@@ -278,6 +301,20 @@ def _typed(rows: list[Row], name: str) -> RatingTable:
     table = table_of(enumerate(rows, start=1), name, problems, may_lack_labels=True)
     problems.check()
     return table
+
+
+def _of_native(path: Path, limits: Limits) -> Existing:
+    try:
+        return _of_ratings(read_ratings(path, limits=limits))
+    except FormatError:
+        with open_table(path, limits=limits) as table:
+            _ask_of_native(table)
+        raise
+
+
+def _ask_of_native(table: Table | _Rows) -> None:
+    """Ask about empty cells where the strict reader of the ratings format found problems."""
+    _ask_if_empty_below(table, _profile(table, Choice(), TableProblems()), Choice())
 
 
 def _of_ratings(read: RatingTable) -> Existing:
@@ -311,11 +348,12 @@ class _Tally:
 
 def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     problems = TableProblems()
-    profile = profile_of(_without_marks(exploded(table.rows(problems))))
+    profile = _profile(table, choice, problems)
     if problems.total:
         listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
         raise FormatError(listed, problems.total)
-    layout = layout_of(profile, choice.columns, choice.left_out)
+    _ask_if_empty_below(table, profile, choice)
+    layout = layout_of(profile, choice.columns, choice.left_out, choice.fill_down)
     read, layout, tally = _as_far_as_valid(table, profile, layout, choice, name)
     if not len(read):
         reason = "has no rating, because all labels are empty"
@@ -332,17 +370,38 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     )
 
 
+def _profile(table: Table | _Rows, choice: Choice, problems: TableProblems) -> Profile:
+    return profile_of(_without_marks(_rows_of(table, choice, problems)))
+
+
+def _rows_of(
+    table: Table | _Rows, choice: Choice, problems: TableProblems
+) -> Iterator[tuple[int, Row]]:
+    return exploded(filled_down(table.rows(problems), choice.fill_down, problems))
+
+
+def _ask_if_empty_below(table: Table | _Rows, profile: Profile, choice: Choice) -> None:
+    """Ask whether empty cells of columns that describe ratings repeat the value above."""
+    if not (found := [name for name in empty_below(profile) if name not in choice.left_out]):
+        return
+    filled = replace(choice, fill_down=(*choice.fill_down, *found))
+    profile = _profile(table, filled, TableProblems())
+    layout = layout_of(profile, choice.columns, choice.left_out)
+    if asked := [name for name in found if name in {*layout.keys, *layout.facts.values()}]:
+        raise EmptyBelowError(asked)
+
+
 def _as_far_as_valid(
     table: Table | _Rows, profile: Profile, layout: Layout, choice: Choice, name: str
 ) -> tuple[RatingTable, Layout, _Tally]:
     """Return the ratings, if need be without columns that only happen to be called like one of ours."""
-    read, tally, problems = _rated(table, layout, name)
+    read, tally, problems = _rated(table, layout, choice, name)
     by_chance = {r for r in BY_CHANCE & layout.facts.keys() if r not in choice.columns}
     foreign = [r for r in sorted(by_chance) if _is_foreign(r, profile, layout.facts[r])]
     for without in [*({role} for role in foreign), {*foreign}] if problems.total else []:
         facts = {role: c for role, c in layout.facts.items() if role not in without}
         fewer = replace(layout, facts=facts)
-        again, tally_of_fewer, others = _rated(table, fewer, name)
+        again, tally_of_fewer, others = _rated(table, fewer, choice, name)
         if not others.total:
             return again, fewer, tally_of_fewer
     if problems.items and "unit" not in choice.columns:
@@ -363,9 +422,11 @@ def _ask_if_rated_twice(problems: Problems, layout: Layout) -> None:
         raise UnclearLayoutError("rated_twice", sentence, "unit=COLUMN,rater=COLUMN,label=COLUMN")
 
 
-def _rated(table: Table | _Rows, layout: Layout, name: str) -> tuple[RatingTable, _Tally, Problems]:
+def _rated(
+    table: Table | _Rows, layout: Layout, choice: Choice, name: str
+) -> tuple[RatingTable, _Tally, Problems]:
     tally, problems = _Tally(), Problems()
-    rows = exploded(table.rows(TableProblems()))
+    rows = _rows_of(table, choice, TableProblems())
     return table_of(_ratings(rows, layout, tally), name, problems), tally, problems
 
 

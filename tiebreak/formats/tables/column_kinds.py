@@ -7,6 +7,7 @@ from tiebreak.formats.tables.names import names_model, says, says_answer, words_
 from tiebreak.formats.tables.profiles import Column, Profile
 
 MAX_SYSTEM_NAMES = 1000
+MAX_VERDICTS = 10
 
 
 def may_be_text(column: Column) -> bool:
@@ -50,7 +51,20 @@ def is_vote(column: Column) -> bool:
     )
     other_roles = ("system", "instance", "category")
     has_other_name = names_model(column.name) or any(says(column.name, r) for r in other_roles)
-    return says_vote or (bool(values) and values <= VOTES and not has_other_name)
+    is_plain_vote = bool(values) and values <= VOTES and not has_other_name
+    return says_vote or is_plain_vote or is_verdict(column)
+
+
+_VERDICTS = {
+    *("winner", "wins", "won", "preferred", "preference", "vote", "voted", "better", "best"),
+    *("pick", "verdict"),
+}
+
+
+def is_verdict(column: Column) -> bool:
+    """Whether a column says by a few repeating words which text somebody preferred, a model or a person."""
+    is_few = column.is_tokens and column.distinct <= MAX_VERDICTS and column.repeats >= 2
+    return is_few and not _VERDICTS.isdisjoint(words_of(column.name))
 
 
 def may_be_system(column: Column) -> bool:

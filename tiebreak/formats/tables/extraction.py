@@ -27,6 +27,10 @@ MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
 EMPTY = "The text of “{}” is missing. Fill it in, or leave the row out."
 MISSING_TEXT = "The text is a mark of a missing value. Fill in the text, or empty the cell."
+NO_KEY = (
+    "The row has no {}, which alone says which rows belong together. Fill it in, choose a column with ids,"
+    " or say that empty cells repeat the value above."
+)
 NO_SOURCE = "The row has no source, so there is nothing to generate texts from. Fill it in."
 Turns = list[dict[str, Any]]
 
@@ -74,6 +78,9 @@ class Extraction:
     _samples: dict[tuple[str, str], int] = field(default_factory=dict)
     _texts: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     _by_source: dict[int, str] = field(default_factory=dict)
+    # The first system of each instance, and the instances that have another.
+    _first: dict[str, str] = field(default_factory=dict)
+    _compared: set[str] = field(default_factory=set)
     # Hashes of the rows, if rows repeat the texts of earlier ones.
     _rows: set[int] = field(default_factory=set)
 
@@ -103,8 +110,15 @@ class Extraction:
             self._count(generation)
         return Extracted(number, instance if known is None else None, generations)
 
+    @property
+    def compared(self) -> int:
+        """Number of instances that have texts of two systems."""
+        return len(self._compared)
+
     def _count(self, generation: GenerationRow) -> None:
         key = (generation.instance, generation.system)
+        if self._first.setdefault(generation.instance, generation.system) != generation.system:
+            self._compared.add(generation.instance)
         self.systems[generation.system] = self.systems.get(generation.system, 0) + 1
         self.generations += 1
         # Later rows may have texts of the same instance and system.
@@ -138,6 +152,9 @@ class Extraction:
             reason = f"The category is longer than {MAX_CATEGORY} characters."
             raise BadCell("category_too_long", reason, self.plan.columns["category"])
         reference = self._plain(row, "reference")
+        if self._is_keyed_by_source and not (source.strip() or messages):
+            column = self.plan.columns["source"]
+            raise BadCell("empty_source", NO_KEY.format(f"“{column}”"), column)
         key = self._key(row, source or str(messages or ""), count)
         return InstanceRow(key, source, messages, category, reference, self._fields(row))
 
@@ -152,9 +169,18 @@ class Extraction:
             value = row.get(column)
             with _named(column, "The id"):
                 return check_id("it", value.strip() if isinstance(value, str) else _whole(value))
-        if source and (self._shares_sources or "text_a" in self.plan.columns):
-            return self._by_source.setdefault(hash(source), str(len(self._by_source) + 1))
+        if self._shares_sources or "text_a" in self.plan.columns:
+            # A row without a source shares it with no other, and its number with none either.
+            own = hash(source) if source else hash(("row", count))
+            return self._by_source.setdefault(own, str(len(self._by_source) + 1))
         return str(count)
+
+    @property
+    def _is_keyed_by_source(self) -> bool:
+        """Whether nothing but the source says which rows are of one instance."""
+        columns = self.plan.columns
+        is_keyed = self.plan.layout == LONG and "instance" not in columns
+        return is_keyed and {"source", "system"} <= columns.keys()
 
     @property
     def _shares_sources(self) -> bool:
@@ -195,19 +221,25 @@ class Extraction:
         if known is None:
             return
         if known.content != _content(instance):
-            name = self.plan.columns.get("instance")
+            others = [] if "instance" not in self.plan.columns else ["source"]
+            others += ["reference", "category"]
             raise BadCell(
                 "duplicate_id",
-                f"“{instance.id}” is there already, in row {known.row}, with another source,"
-                " reference, category or field.",
-                name,
+                f"{self._named(instance.id)} is there already, in row {known.row}, with another"
+                f" {', '.join(others)} or field.",
+                self._key_column,
             )
         if not self.plan.repeats and self.plan.layout != LONG and "text_a" not in self.plan.columns:
-            raise BadCell(
-                "duplicate_id",
-                f"“{instance.id}” is there already, in row {known.row}.",
-                self.plan.columns.get("instance"),
-            )
+            reason = f"{self._named(instance.id)} is there already, in row {known.row}."
+            raise BadCell("duplicate_id", reason, self._key_column)
+
+    @property
+    def _key_column(self) -> str | None:
+        return self.plan.columns.get("instance") or self.plan.columns.get("source")
+
+    def _named(self, key: str) -> str:
+        """Name an instance by what the table says: not by a number that was given to it here."""
+        return f"“{key}”" if "instance" in self.plan.columns else "The same source"
 
     # The texts.
 
@@ -282,8 +314,9 @@ class Extraction:
             return False
         if not self.plan.repeats:
             row = self.instances[key].row
-            reason = f"“{key}” has a text of “{system}” already; the instance begins in row {row}."
-            raise BadCell("duplicate_text", reason, self.plan.columns.get("instance"))
+            name = self._named(key)
+            reason = f"{name} has a text of “{system}” already; the instance begins in row {row}."
+            raise BadCell("duplicate_text", reason, self._key_column)
         return False
 
     def _check_sample(self, key: str, system: str, index: int, sample: int | None) -> None:
@@ -291,7 +324,8 @@ class Extraction:
             return
         taken = self._samples.setdefault((key, f"{system}\0{index}"), 0)
         if taken:
-            reason = f"Sample {index} of “{system}” for “{key}” is there already."
+            name = self._named(key)
+            reason = f"{name} has sample {index} of “{system}” already."
             raise BadCell("duplicate_sample", reason, self.plan.columns["sample"])
         self._samples[key, f"{system}\0{index}"] = 1
 

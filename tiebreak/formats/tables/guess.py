@@ -255,6 +255,7 @@ class Guess:
             c for c in self.free if may_be_id(c) and c.repeats >= 1.2 and not says(c.name, "sample")
         ]
         ids = [c for c in ids if per_key(self.profile, [c.name], system.name) >= 1.2]
+        ids = [c for c in ids if self._names_items(c, system.distinct)]
         named = [c for c in ids if says(c.name, "instance")]
         unnamed = [c for c in ids if not c.is_number and not says(c.name, "category")]
         unnamed = [
@@ -264,6 +265,15 @@ class Guess:
             and (self._sources_of(c) or not self._sources_of())
         ]
         return max(named or unnamed, key=lambda c: c.distinct, default=None)
+
+    def _names_items(self, column: Column, n_systems: int = 1) -> bool:
+        """Whether each row has a value, or there are nearly as many values as items with one.
+
+        A column with few values and empty cells says something else, such as who checked a row.
+        """
+        sources = [c.distinct for c in self._sources_of()]
+        items = min([column.filled / n_systems, *sources])
+        return column.filled == self.profile.rows or 2 * column.distinct >= items
 
     def _is_exact_id(self, column: Column, system: Column) -> bool:
         """Whether each value is an id that occurs once for each system, with a source of its own."""
@@ -347,6 +357,7 @@ class Guess:
         """Return the column with an id: by its name, or because its values are short and unique."""
         ids = [c for c in self.free if may_be_id(c) and not says(c.name, "person")]
         ids = [c for c in ids if c.distinct > 1 or self.profile.rows < MANY]
+        ids = [c for c in ids if self._names_items(c)]
         named = [c for c in ids if says(c.name, "instance") and not says(c.name, "vote")]
         if named:
             return max(

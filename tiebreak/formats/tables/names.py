@@ -81,6 +81,8 @@ SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "
 
 def words_of(name: str) -> list[str]:
     """Return the words of a column's name in lower case: `modelName_2` is model, name, 2."""
+    if name.strip(" .:") in ("#", "№"):
+        return ["nr"]
     return [
         part for word in _TOKEN.findall(name.removeprefix(SHOWN)) for part in _parts(word.lower())
     ]

@@ -35,6 +35,9 @@ class Plan:
     unclear: tuple[str, ...] = ()
     """Columns of texts of which neither names nor cells say which are sources and which of systems."""
 
+    fill_down: tuple[str, ...] = ()
+    """Columns whose empty cells repeat the value above."""
+
     @property
     def systems(self) -> dict[str, str]:
         """Column of each system's texts in a wide layout."""

@@ -92,6 +92,8 @@ class TableProblems:
     """Number of rows that were left out without being wrong, by reason."""
     left_out_rows: dict[str, list[int]] = field(default_factory=dict)
     """The first of these rows, for reasons that name them."""
+    filled: Counter[str] = field(default_factory=Counter)
+    """Number of empty cells that got the value above, by column."""
     sheet: str = ""
     """The sheet of a workbook: which is wanted, and then which was read."""
     sheets: list[str] = field(default_factory=list)
@@ -111,7 +113,11 @@ class TableProblems:
     def all_notes(self) -> list[str]:
         """Return the notes, and how many rows were left out for which reason."""
         counted = [(reason, n) for reason, n in self.left_out.items() if n]
-        return [*self.notes, *(self._sentence(reason, n) for reason, n in counted)]
+        sentences = [self._sentence(reason, n) for reason, n in counted]
+        if n := self.filled.total():
+            cells = "1 empty cell repeats" if n == 1 else f"{n:,} empty cells repeat"
+            sentences.append(f"{cells} the value above, in {', '.join(self.filled)}.")
+        return [*self.notes, *sentences]
 
     def _sentence(self, reason: str, n: int) -> str:
         rows = named_rows(self.left_out_rows.get(reason, []), n)

@@ -20,6 +20,11 @@ from tiebreak.formats.tables.plan import (
 )
 from tiebreak.formats.tables.profiles import Column, Profile
 
+FILLS_TEXTS = (
+    "The column {!r} has texts of systems, and an empty cell is no text of the row above. Fill down other"
+    " columns only."
+)
+
 
 def plan_for(
     profile: Profile,
@@ -28,15 +33,17 @@ def plan_for(
     columns: Mapping[str, str] | None = None,
     is_complete: bool = False,
     leave_out: Iterable[str] = (),
+    fill_down: Iterable[str] = (),
 ) -> Plan:
     """Return how to read a table, given what its cells look like.
 
     Someone may have chosen the layout, and columns by role; roles that are missing are guessed,
     unless ``is_complete`` says that ``columns`` has all. No guess uses the columns of ``leave_out``.
+    Those of ``fill_down`` have no texts of systems, because no text may be made up.
     Raises `DomainError` if a role, a column or the layout does not exist.
     """
-    chosen, left_out = dict(columns or {}), set(leave_out)
-    _check_choice(profile, layout, chosen, left_out)
+    chosen, left_out, fill_down = dict(columns or {}), set(leave_out), tuple(fill_down)
+    _check_choice(profile, layout, chosen, left_out, fill_down)
     free = {name: c for name, c in profile.columns.items() if name not in left_out}
     profile = replace(profile, columns=free)
     guess = Guess(profile, chosen)
@@ -55,6 +62,9 @@ def plan_for(
     unclear = () if is_complete or doubtful else guess.unclear(layout, roles)
     if is_guessed and layout == WIDE and is_source_alone and not doubtful and not unclear:
         layout = PROMPTS
+    texts = [name for role, name in roles.items() if role.startswith("text")]
+    if made_up := next((name for name in texts if name in fill_down), None):
+        raise DomainError("fills_texts", FILLS_TEXTS.format(made_up), status=400)
     encoded = frozenset(name for name in roles.values() if profile[name].is_encoded)
     repeats = _has_repeats(profile, layout, roles)
     varies = layout != PROMPTS and _has_samples(profile, layout, roles)
@@ -78,7 +88,11 @@ def _is_doubtful(role: str, column: Column) -> bool:
 
 
 def _check_choice(
-    profile: Profile, layout: str | None, columns: Mapping[str, str], left_out: set[str]
+    profile: Profile,
+    layout: str | None,
+    columns: Mapping[str, str],
+    left_out: set[str],
+    fill_down: tuple[str, ...],
 ) -> None:
     if layout not in {None, *LAYOUTS}:
         raise DomainError(
@@ -90,7 +104,7 @@ def _check_choice(
     if both is not None:
         sentence = f"The column {both!r} is to be used and to be left out. Choose one of both."
         raise DomainError("column_left_out", sentence, status=400)
-    columns = {**columns, **{f"{TEXT_OF}{name}": name for name in left_out}}
+    columns = {**columns, **{f"{TEXT_OF}{name}": name for name in (*left_out, *fill_down)}}
     for role, column in columns.items():
         if role.startswith(FIELD_OF):
             _check_field(role.removeprefix(FIELD_OF))

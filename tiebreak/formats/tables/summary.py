@@ -1,13 +1,15 @@
 """The whole reading of a table: profile, plan, counts and problems."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
 
 from tiebreak.formats.errors import FIRST_LINES, FormatError, ProblemKind
 from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.column_kinds import is_verdict
 from tiebreak.formats.tables.extraction import Extracted, Extraction
+from tiebreak.formats.tables.filling import EMPTY_BELOW, empty_below, filled_down, headings
 from tiebreak.formats.tables.names import is_total, says, says_answer
 from tiebreak.formats.tables.plan import LONG, PAIR_ROLES, PROMPTS, Plan
 from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems, named_rows
@@ -16,6 +18,8 @@ from tiebreak.formats.tables.reading import Table
 from tiebreak.formats.tables.roles import plan_for
 
 MAX_SYSTEMS = 1000
+# Problems of rows that may be why no instance has texts of two systems.
+LACKS = {"empty_source", "empty_text", "missing_text"}
 NOTHING_TO_READ = (
     "The table has no column with texts of systems. Choose the columns that hold the texts, or the"
     " layout prompts and a source, if the texts are to be generated."
@@ -70,6 +74,10 @@ class TableSummary:
     left_out: Mapping[str, int] = field(default_factory=dict)
     sheet: str = ""
     sheets: tuple[str, ...] = ()
+    compared: int = 0
+    """Number of instances that have texts of two systems."""
+    empty_below: tuple[str, ...] = ()
+    """Columns of the plan of which is asked whether empty cells repeat the value above."""
 
     @property
     def sentence(self) -> str:
@@ -86,7 +94,22 @@ class TableSummary:
         systems, texts = _counted(len(self.systems), "system"), _counted(self.generations, "text")
         key = self.plan.columns.get("instance")
         ids = f", with the instances' ids in “{key}”" if key else ""
-        return f"{counted} × {systems}: {texts}, from {_counted(self.rows, 'row')}{ids}."
+        read = f"{counted} × {systems}: {texts}, from {_counted(self.rows, 'row')}{ids}."
+        return " ".join(filter(None, [self.nothing_to_compare, read]))
+
+    @property
+    def nothing_to_compare(self) -> str:
+        """Why no instance can be compared although there are several systems, or ""."""
+        if self.compared or len(self.systems) < 2:
+            return ""
+        lacks = [
+            f"{_counted(kind.count, 'row')} {'has' if kind.count == 1 else 'have'} no “{kind.first.column}”"
+            for kind in self.kinds
+            if kind.first.code in LACKS and kind.first.column
+        ]
+        systems = "both systems" if len(self.systems) == 2 else "two systems"
+        none = f"None of {_counted(self.instances, 'instance')} has texts of {systems}"
+        return f"{'; '.join([none, *lacks])}. There is nothing to compare."
 
     @property
     def losses(self) -> str:
@@ -117,6 +140,7 @@ class TableSummary:
             "instances": self.instances,
             "systems": list(self.systems),
             "generations": self.generations,
+            "compared": self.compared,
             "problems": [
                 {"row": p.row, "column": p.column, "code": p.code, "reason": p.reason}
                 for p in self.problems
@@ -136,6 +160,8 @@ class TableSummary:
             "left_out": dict(self.left_out),
             "sheet": self.sheet,
             "sheets": list(self.sheets),
+            "empty_below": list(self.empty_below),
+            "filled_down": list(self.plan.fill_down) if self.plan else [],
             "sentence": self.sentence,
             "notes": list(self.notes),
         }
@@ -145,7 +171,8 @@ class TableReading:
     """One reading of a table: its profile and plan first, and then its rows one by one.
 
     ``layout`` and ``columns``, by role, are those that are not to be guessed; ``is_complete`` says
-    that nothing is. A preview stops after ``max_rows``. `profile` says what the cells of the
+    that nothing is. Empty cells of the columns in ``fill_down`` repeat the value above.
+    A preview stops after ``max_rows``. `profile` says what the cells of the
     columns look like, and `plan` has the layout of the table and the column of each role.
     """
 
@@ -157,28 +184,40 @@ class TableReading:
         columns: Mapping[str, str] | None = None,
         is_complete: bool = False,
         leave_out: Iterable[str] = (),
+        fill_down: Iterable[str] = (),
         max_rows: int | None = None,
     ) -> None:
         self.table, self.max_rows = table, max_rows
-        problems = TableProblems()
-        self.profile = self._profile(problems)
+        problems, fill_down = TableProblems(), tuple(fill_down)
+        self.profile = self._profile(problems, fill_down)
         if problems.is_fatal and not self.profile.columns:  # what was chosen is not what is wrong
-            layout, columns, leave_out = None, None, ()
-        self.plan = plan_for(
+            layout, columns, leave_out, fill_down = None, None, (), ()
+        found = () if problems.is_fatal else empty_below(self.profile)
+        if found := tuple(name for name in found if name not in {*leave_out}):
+            # The roles are guessed as if the answer were known, which is asked for.
+            self.profile = self._profile(TableProblems(), (*fill_down, *found))
+        plan = plan_for(
             self.profile,
             layout=layout,
             columns=columns,
             is_complete=is_complete,
             leave_out=leave_out,
+            fill_down=fill_down,
         )
-        _check_plan(self.plan, self.profile, problems, set((columns or {}).values()))
+        self.plan = replace(plan, fill_down=fill_down)
+        self.empty_below = _asked(self.plan, self.profile, found)
+        if self.empty_below:
+            names = ", ".join(self.empty_below)
+            problems.stop(None, "empty_below", EMPTY_BELOW.format(names))
+        else:
+            _check_plan(self.plan, self.profile, problems, set((columns or {}).values()))
         # Rows with problems are named again when they are read for their contents.
         self.problems = problems if problems.is_fatal else TableProblems()
         self.extraction = Extraction(self.plan, self.problems)
 
-    def _profile(self, problems: TableProblems) -> Profile:
+    def _profile(self, problems: TableProblems, fill_down: tuple[str, ...]) -> Profile:
         try:
-            return profile_of(islice(_without_totals(self.table, problems), self.max_rows))
+            return profile_of(islice(_rows(self.table, problems, fill_down), self.max_rows))
         except BadCell as error:
             problems.stop(None, error.code, error.message)
             return Profile()
@@ -188,7 +227,7 @@ class TableReading:
         if self.problems.is_fatal:
             return
         _check_empty_systems(self.plan, self.profile, self.problems)
-        rows = _without_totals(self.table, self.problems)
+        rows = _rows(self.table, self.problems, self.plan.fill_down)
         yield from self.extraction.run(islice(rows, self.max_rows))
         if not self._n_read and not self.problems.total:
             self.problems.stop(None, "nothing_to_read", NOTHING_TO_READ)
@@ -216,12 +255,17 @@ class TableReading:
             {reason: n for reason, n in self.problems.left_out.items() if n},
             self.problems.sheet,
             tuple(self.problems.sheets),
+            self.extraction.compared,
+            self.empty_below,
         )
 
     def _left_out(self) -> Iterator[str]:
         """Name the columns that nobody will see, because no role was guessed or chosen for them."""
         used = {*self.plan.columns.values()}
         names = [name for name in self.profile.columns if name not in used]
+        for name in names:
+            if is_verdict(self.profile[name]):
+                yield f"“{name}” says which text somebody preferred, so annotators do not see it."
         if names:
             yield f"Columns that are left out: {', '.join(names)}."
 
@@ -229,7 +273,21 @@ class TableReading:
 def extracted_rows(table: Table, plan: Plan) -> Iterator[Extracted]:
     """Yield what each usable row contributes."""
     problems = TableProblems()
-    yield from Extraction(plan, problems).run(_without_totals(table, problems))
+    yield from Extraction(plan, problems).run(_rows(table, problems, plan.fill_down))
+
+
+def _asked(plan: Plan, profile: Profile, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns that are read, but for texts of systems, and may repeat the value above."""
+    used = [name for role, name in plan.columns.items() if not role.startswith("text")]
+    if plan.layout != LONG:
+        found += headings(profile, plan.columns)
+    return tuple(name for name in profile.columns if name in found and name in used)
+
+
+def _rows(
+    table: Table, problems: TableProblems, fill_down: tuple[str, ...]
+) -> Iterator[tuple[int, Row]]:
+    return filled_down(_without_totals(table, problems), fill_down, problems)
 
 
 def _without_totals(table: Table, problems: TableProblems) -> Iterator[tuple[int, Row]]:

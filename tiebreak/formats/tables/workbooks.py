@@ -1,6 +1,8 @@
 """Rows of XLSX workbooks: of one sheet, by default the first that has a table."""
 
+import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, nullcontext, suppress
 from datetime import date, datetime, time
@@ -13,7 +15,7 @@ from tiebreak import optional
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.archive import ZIP_ERRORS, check_members
 from tiebreak.formats.errors import FormatError
-from tiebreak.formats.gate import SheetScan
+from tiebreak.formats.gate import SheetScan, column_number
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import Row, unescape_from_sheet
 from tiebreak.formats.tables.delimited import SAMPLE_ROWS, checked_header, rows_above_header
@@ -25,6 +27,9 @@ MAX_WIDTH = 16_384
 MAX_NAMED = 300
 XML = {".xml", ".rels"}
 SKIPPED_IN_SHEETS = ("above_header", "empty_rows")
+_AREA = re.compile(
+    r"(?P<column>[A-Z]{1,3})(?P<row>\d{1,7}):(?P<last>[A-Z]{1,3})(?P<last_row>\d{1,7})"
+)
 ERRORS = {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"}
 
 
@@ -137,7 +142,7 @@ class _Sheet:
         first = sheet.iter_rows(max_row=SAMPLE_ROWS, values_only=True)
         above = rows_above_header([*first])
         self.problems.left_out["above_header"] += above
-        self._name_merged(sheet, above)
+        below = self._merged_below(sheet, above)
         header: list[str] = []
         empty = 0
         numbered = self.problems.numbered(self._pairs(sheet))
@@ -152,10 +157,12 @@ class _Sheet:
                     raise InvalidInput("too_many_columns", sentence)
                 names = [str(_plain(cell) or "").strip() for cell in cells]
                 header = checked_header(names, number)
+                self._note_merged(below, header)
             elif header and present:
+                whole = below.filled(number, cells, len(header))
                 with self.problems.at(number):
-                    row = self._row(header, cells)
-                    if self._is_usable(header, cells, formulas, number):
+                    row = self._row(header, whole)
+                    if self._is_usable(header, whole, formulas, number):
                         yield number, row
 
     def _pairs(self, sheet: Any) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
@@ -167,12 +174,22 @@ class _Sheet:
             values, self.formulas[self.name].iter_rows(values_only=True), fillvalue=()
         )
 
-    def _name_merged(self, sheet: Any, above: int) -> None:
+    def _merged_below(self, sheet: Any, above: int) -> "_Merged":
+        """Return the merged cells of one column each; other areas may mean anything, and are named."""
         path = str(getattr(sheet, "_worksheet_path", "")).lstrip("/")
+        merged = _Merged()
         for row, cells in self.facts.merged.get(path, []):
-            if row > above:
+            if row > above and not (row > above + 1 and merged.add(cells)):
                 reason = f"The cells {cells} are merged. Split them, and fill in each cell."
                 self.problems.add(row, None, "merged_cells", reason)
+        return merged
+
+    def _note_merged(self, merged: "_Merged", header: list[str]) -> None:
+        names = [header[k] for k in sorted(merged.columns) if k < len(header)]
+        if names:
+            n = sum(merged.columns[k] for k in merged.columns if k < len(header))
+            cells = "1 merged cell repeats" if n == 1 else f"{n:,} merged cells repeat"
+            self.problems.notes.append(f"{cells} the value above, in {', '.join(names)}.")
 
     def _row(self, header: list[str], cells: tuple[Any, ...]) -> Row:
         plain = [_plain(cell) for cell in cells[: len(header)]]
@@ -200,6 +217,41 @@ class _Sheet:
                 continue
             is_usable = False
         return is_usable
+
+
+class _Merged:
+    """Merged cells below each other, all of which have the value of the first."""
+
+    def __init__(self) -> None:
+        self.begins: dict[int, dict[int, int]] = defaultdict(dict)
+        """For the row in which an area begins: its last row, by column."""
+        self.columns: dict[int, int] = defaultdict(int)
+        """Number of cells below the first, by column."""
+        self._values: dict[int, tuple[int, Any]] = {}
+
+    def add(self, cells: str) -> bool:
+        """Take an area such as A2:A5, or return False if it has several columns."""
+        area = _AREA.fullmatch(cells)
+        if area is None or area["column"] != area["last"]:
+            return False
+        column = column_number(area["column"]) - 1
+        first, last = int(area["row"]), int(area["last_row"])
+        self.begins[first][column] = last
+        self.columns[column] += last - first
+        return True
+
+    def filled(self, row: int, cells: tuple[Any, ...], width: int) -> tuple[Any, ...]:
+        """Return the cells of a row with the values of the areas that it is in."""
+        if not self.begins:
+            return cells
+        for column, last in self.begins.get(row, {}).items():
+            if column < width:
+                self._values[column] = last, cells[column] if column < len(cells) else None
+        here = [*cells, *[None] * (width - len(cells))]
+        for column, (last, value) in self._values.items():
+            if row <= last and here[column] in (None, ""):
+                here[column] = value
+        return tuple(here)
 
 
 def _others_note(name: str, others: list[str]) -> str:

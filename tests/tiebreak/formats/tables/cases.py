@@ -554,6 +554,7 @@ for first, second in (("story ours-13B", "story base"), ("story base", "story ne
             "source": "writing prompt",
             f"text:{first.removeprefix('story ')}": first,
             f"text:{second.removeprefix('story ')}": second,
+            "instance": "#",
             "category": "genre",
         },
         (N, 2 * N),

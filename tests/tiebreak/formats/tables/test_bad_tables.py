@@ -133,8 +133,8 @@ BAD = {
     ),
     "cut.parquet": (b"PAR1aaaa", [(None, None, "not_parquet")]),
     "merged.xlsx": (
-        workbook(lambda sheet: sheet.merge_cells("B3:B4")),
-        [(3, None, "merged_cells")],
+        workbook(lambda sheet: sheet.merge_cells("C3:D3")),
+        [(3, None, "merged_cells"), (3, "llama", "empty_text")],
     ),
     "two headers.xlsx": (
         workbook(two_headers),

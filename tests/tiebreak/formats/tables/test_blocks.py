@@ -1,0 +1,152 @@
+"""Tables in which a cell stands once for a block of rows: empty below its first row, or merged."""
+
+import csv
+
+import openpyxl
+import pytest
+
+from tests.tiebreak.formats.tables.test_guessing import summary_of
+from tiebreak import analyze
+from tiebreak.errors import DomainError
+from tiebreak.formats.layouts import Choice, read_existing
+
+SYSTEMS = ("river-2b", "meadow-7b")
+TASKS = ["recipe", "letter", "riddle", "poem", "list", "recipe"]
+HEADER = ["No.", "Kind of task", "Request", "Model", "Reply", "seen by"]
+
+
+def block(k, systems=SYSTEMS, of=lambda k, name: f"The {name} says {k} times that tea is warm."):
+    """The rows of one request, of which only the first has number, kind and request."""
+    head = [k + 1, TASKS[k], f"Write the tea house {k} a friendly line about its tea."]
+    checks = ["P", "", "Q", "", ""]
+    return [
+        [*(head if n == 0 else ["", "", ""]), name, of(k, name), checks[(k + n) % 5]]
+        for n, name in enumerate(systems)
+    ]
+
+
+def rows(systems=SYSTEMS):
+    return [row for k in range(len(TASKS)) for row in block(k, systems)]
+
+
+def write(path, lines, header=HEADER):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *lines])
+    return path
+
+
+def write_merged(path, lines, size, columns="ABC", header=HEADER):
+    book = openpyxl.Workbook()
+    for line in [header, *lines]:
+        book.active.append([cell if cell != "" else None for cell in line])
+    for column in columns:
+        for first in range(2, len(lines) + 2, size):
+            book.active.merge_cells(f"{column}{first}:{column}{first + size - 1}")
+    book.save(path)
+    return path
+
+
+def codes(summary):
+    return [problem.code for problem in summary.problems]
+
+
+@pytest.mark.parametrize("systems", [SYSTEMS, (*SYSTEMS, "brook-1b", "hill-9b")])
+def test_empty_cells_below_a_value_are_asked_about_and_then_filled(tmp_path, systems):
+    path = write(tmp_path / "t.csv", rows(systems))
+    asked = summary_of(path)
+    assert codes(asked) == ["empty_below"]
+    assert asked.empty_below == tuple(HEADER[:3])
+    read = summary_of(path, fill_down=asked.empty_below)
+    assert codes(read) == []
+    assert (read.instances, read.compared, read.generations) == (6, 6, 6 * len(systems))
+    assert read.plan.columns["instance"] == "No."
+    n = 3 * 6 * (len(systems) - 1)
+    assert any(note.startswith(f"{n} empty cells") for note in read.notes)
+
+
+def test_systems_that_stand_once_for_their_samples_are_filled_too(tmp_path):
+    lines = []
+    for k in range(6):
+        for row in block(k):
+            lines += [[*row[:5], 1], ["", "", "", "", f"{row[4]} And again.", 2]]
+    path = write(tmp_path / "t.csv", lines, [*HEADER[:5], "sample"])
+    asked = summary_of(path).empty_below
+    assert asked == tuple(HEADER[:4])
+    read = summary_of(path, fill_down=asked)
+    assert (codes(read), read.instances, read.compared, read.generations) == ([], 6, 6, 24)
+
+
+def test_merged_cells_are_filled_by_themselves_and_counted(tmp_path):
+    read = summary_of(write_merged(tmp_path / "t.xlsx", rows(), 2))
+    assert (codes(read), read.instances, read.compared) == ([], 6, 6)
+    assert any(note.startswith("18 merged cells") for note in read.notes)
+
+
+def test_no_cell_takes_a_value_from_a_row_that_could_not_be_read(tmp_path):
+    lines = rows()
+    lines[2] = [*lines[2], "one", "too", "many"]
+    read = summary_of(write(tmp_path / "t.csv", lines), fill_down=HEADER[:3])
+    assert next((p.row, p.code) for p in read.problems) == (4, "wrong_cell_count")
+    assert 5 in {problem.row for problem in read.problems}
+    assert read.compared == 5
+
+
+@pytest.mark.parametrize("empty", [3, 5])
+def test_cells_that_are_merely_empty_are_not_asked_about(tmp_path, empty):
+    lines = [[*row] for k in range(6) for row in block(k)]
+    for n, row in enumerate(lines):
+        row[:3] = block(n // 2)[0][:3]
+    for n in (1, 4, 6, 7, 9):
+        lines[n][empty] = ""
+    assert summary_of(write(tmp_path / "t.csv", lines)).empty_below == ()
+
+
+def test_texts_and_labels_are_never_made_up(tmp_path):
+    path = write(tmp_path / "t.csv", rows())
+    with pytest.raises(DomainError) as refused:
+        summary_of(path, fill_down=["No.", "Kind of task", "Request", "Reply"])
+    assert refused.value.code == "fills_texts"
+    with pytest.raises(DomainError) as refused:
+        read_existing(ratings(), choice=Choice(fill_down=("item", "score")))
+    assert refused.value.code == "fills_labels"
+
+
+def test_a_category_that_stands_as_a_heading_of_prompts_is_asked_about(tmp_path):
+    kinds = ["recipe", "", "", "letter", "", "riddle", "", ""]
+    lines = [[kind, f"Write the tea house {k} a friendly line."] for k, kind in enumerate(kinds)]
+    path = write(tmp_path / "t.csv", lines, ["category", "prompt"])
+    assert summary_of(path).empty_below == ("category",)
+    assert summary_of(path, fill_down=["category"]).instances == 8
+
+
+def ratings(unit="item", rater="rater", label="score"):
+    return [
+        {unit: f"i{k}" if n == 0 else None, rater: who, label: (k * (n + 2)) % 5 + 1}
+        for k in range(8)
+        for n, who in enumerate(("ada", "bo", "cy"))
+    ]
+
+
+@pytest.mark.parametrize("names", [{}, {"unit": "unit", "rater": "rater", "label": "label"}])
+def test_items_that_stand_once_for_their_ratings_are_asked_about(tmp_path, names):
+    lines = ratings(**names)
+    unit = names.get("unit", "item")
+    path = write(tmp_path / "t.csv", [[*row.values()] for row in lines], [*lines[0]])
+    for source in (lines, path):
+        with pytest.raises(DomainError) as asked:
+            read_existing(source)
+        assert asked.value.code == "empty_below"
+        assert asked.value.columns == (unit,)
+        read = read_existing(source, choice=Choice(fill_down=(unit,)))
+        assert len(read.table) == 24
+        assert len(read.table.coded("unit").used) == 8
+        assert any(note.startswith("16 empty cells") for note in read.notes)
+    report = analyze(lines, fill_down=[unit], replicates=0)
+    assert next(iter(report.criteria.values())).n_units == 8
+
+
+def test_merged_items_of_ratings_are_filled_by_themselves(tmp_path):
+    lines = ratings()
+    cells = [["" if cell is None else cell for cell in row.values()] for row in lines]
+    path = write_merged(tmp_path / "t.xlsx", cells, 3, "A", [*lines[0]])
+    assert len(read_existing(path).table.coded("unit").used) == 8
