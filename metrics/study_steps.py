@@ -5,6 +5,7 @@ from django.db.models import Exists, OuterRef
 from metrics.models import ReportSnapshot
 from metrics.results.questions import QUESTIONS
 from studies.access import Right
+from studies.comparable import HAS_PAIRS, HAS_TEXTS, NOTHING_COMPARES
 from studies.design.steps import (
     Facts,
     Room,
@@ -18,7 +19,7 @@ from studies.design.steps import (
     register_simulated,
     register_step,
 )
-from studies.models import Generation, SelectedInstance, Study
+from studies.models import SelectedInstance, Study
 
 whole = ReportSnapshot.objects.filter(study=OuterRef("pk"), digest="")
 register_simulated(Exists(whole.filter(report__simulated=True)))
@@ -26,10 +27,13 @@ NO_TEXTS = "The systems have no texts yet."
 
 
 def generate_select_status(study: Study, facts: Facts) -> StepStatus:
+    compares = study.unit_kind == Study.UnitKind.COMPARISON
+    if facts["has_texts"] and compares and not facts["has_pairs"]:
+        return missing(NOTHING_COMPARES)
     if facts["has_draw"]:
         return done("Instances are drawn.")
     if facts["has_texts"]:
-        return done("Every instance is used.")
+        return done("Every instance with texts to rate is used.")
     return missing(NO_TEXTS) if study.dataset_id else not_needed("There are no instances yet.")
 
 
@@ -43,7 +47,8 @@ register_step(
         status=generate_select_status,
         facts={
             "has_draw": Exists(SelectedInstance.objects.filter(study=OuterRef("pk"))),
-            "has_texts": Exists(Generation.objects.filter(instance__dataset=OuterRef("dataset"))),
+            "has_texts": HAS_TEXTS,
+            "has_pairs": HAS_PAIRS,
         },
     )
 )

@@ -2,6 +2,7 @@
 
 from django.db.models import Exists, OuterRef
 
+from studies.comparable import HAS_PAIRS, HAS_TEXTS, NOTHING_COMPARES
 from studies.design.steps import (
     Facts,
     Step,
@@ -24,6 +25,8 @@ def data_status(study: Study, facts: Facts) -> StepStatus:
         return missing("The dataset is empty.")
     if facts["systems"] < needed:
         return missing("Two systems are needed." if needed == 2 else "A system is needed.")
+    if needed == 2 and facts["has_texts"] and not facts["has_pairs"]:
+        return missing(NOTHING_COMPARES)
     return done(f"{facts['systems']} systems")
 
 
@@ -47,6 +50,8 @@ register_step(
         status=data_status,
         facts={
             "has_instances": Exists(Instance.objects.filter(dataset=OuterRef("dataset"))),
+            "has_texts": HAS_TEXTS,
+            "has_pairs": HAS_PAIRS,
             "systems": count_of(StudySystem.objects.filter(**_OF_STUDY)),
         },
     )

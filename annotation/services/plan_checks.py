@@ -4,13 +4,15 @@ from collections.abc import Mapping
 
 from annotation.models import Rating
 from annotation.pairing import budget_of
-from studies.models import Generation, Study
+from studies.comparable import HAS_PAIRS, HAS_TEXTS
+from studies.models import Study
 from studies.services import check_is_draft
 from tiebreak.errors import DomainError
 
 NOTHING_TO_PLAN = (
-    "No instance of the dataset has generations of the study's systems. Import or sample"
-    " generations first."
+    "No instance of the dataset has the texts that an item needs: for a comparison, those of two systems of"
+    " the study. Look at Data: the ids may not say which texts belong together, or texts may still have to be"
+    " generated."
 )
 
 
@@ -58,9 +60,8 @@ def check_design(study: Study) -> None:
         missing["criterion"] = "a criterion"
     if missing:
         raise IncompleteDesign(missing)
-    if not Generation.objects.filter(
-        instance__dataset=study.dataset_id, system__in=study.ordered_systems()
-    ).exists():
+    compares = study.unit_kind == Study.UnitKind.COMPARISON
+    if not Study.objects.filter(HAS_PAIRS if compares else HAS_TEXTS, pk=study.pk).exists():
         raise DomainError("nothing_to_plan", NOTHING_TO_PLAN)
     _check_pairing(study)
     n = study.comparisons_per_hit

@@ -381,7 +381,7 @@ STEPS: dict[str, Step] = {
 
 def _take_all(request: HttpRequest, study: Study) -> str:
     plan = take_all_and_plan(study=study, by=cast(User, request.user))
-    return f"Every instance is used. Planned {plan.summary}"
+    return f"Every instance with texts to rate is used. Planned {plan.summary}"
 
 
 def _job(request: HttpRequest, study: Study) -> Job:

@@ -140,12 +140,12 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
             " several instances, or sample more generations.",
             GENERATE_SELECT,
         )
-    if none:
+    if none and most:  # where nothing is compared, the plan refuses the study
         yield warning(
             "instances_left_out",
-            f"For {len(none)} of {instances}, at least one pair of systems has no generations to"
-            " compare, and the instance will be left out for that pair. Generate the missing"
-            " texts.",
+            f"For {len(none)} of {instances}, at least one pair of systems has no texts to compare, and"
+            " the instance will be left out for that pair. If the file had these texts, look at Data whether"
+            " they became instances of their own; otherwise generate them.",
             GENERATE_SELECT,
         )
 

@@ -1,6 +1,7 @@
 from decimal import Decimal
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from annotation.services.planning import ensure_plan, plan_hits
@@ -10,6 +11,7 @@ from recruitment.models import encrypted
 from recruitment.services import launch_checks as services
 from recruitment.services.launch_checks import LaunchRefused, launch_checks
 from recruitment.services.lifecycle import open_study, pause_study
+from studies.design.steps import missing_steps
 from studies.instance_selection.scoring import score_separability
 from studies.models import (
     Criterion,
@@ -182,6 +184,29 @@ def test_instances_without_texts_of_both_systems_are_said_to_be_left_out():
     plan_hits(study=study)
     assert {"1", "3"} <= numbers_in(launch_checks(study)[0].sentence)
     assert warnings(study) == {"instances_left_out"}
+
+
+@pytest.mark.parametrize("told_apart_by", ["instance", "sample_index"])
+def test_a_study_in_which_nothing_compares_is_refused_and_no_step_of_its_data_is_done(
+    told_apart_by,
+):
+    study = make_study(instances=4)
+    first, second = study.ordered_systems()
+    if told_apart_by == "instance":
+        for n, instance in enumerate(study.dataset.instances.order_by("pk")):
+            instance.generations.filter(system=(first, second)[n % 2]).delete()
+    else:
+        second.generations.update(sample_index=F("sample_index") + 100)
+    assert errors(study) == {"nothing_to_plan"}
+    assert "instances_left_out" not in warnings(study)
+    assert refusal(study).code == "nothing_to_plan"
+    left = {shown.step.slug for shown in missing_steps(study)}
+    assert {"data", "generate-select"} <= left
+    Study.objects.update(unit_kind="generation")
+    study.refresh_from_db()
+    assert "nothing_to_plan" not in errors(study)
+    left = {shown.step.slug for shown in missing_steps(study)}
+    assert not {"data", "generate-select"} & left
 
 
 @pytest.mark.parametrize(
