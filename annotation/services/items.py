@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -13,11 +14,14 @@ from annotation.models.rating import EXCLUDING_FLAGS
 from annotation.services.planning import remove_plan
 from studies.data.dataset_jobs import has_unfinished_job
 from studies.freshness import note_change
-from studies.models import Dataset, Instance, Study, StudyEvent, Unit, UnitText
+from studies.models import Dataset, Generation, Instance, Study, StudyEvent, Unit, UnitText
 from studies.services import is_frozen, record_event
 from tiebreak.errors import DomainError
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
+from tiebreak.odd_texts import MAX_TEXTS, OddTexts
 
+# Query of the page of items that lists those with odd texts.
+ODD_ITEMS = "odd=1#items-heading"
 NOT_A_DRAFT = (
     "The study was opened, so its instances cannot be removed. Clone the study and select other instances"
     " there."
@@ -41,6 +45,18 @@ def items_of(study: Study, query: str = "") -> QuerySet[Instance]:
         in_texts = Q(pk__in=items.filter(generations__text__icontains=word).values("pk"))
         items = items.filter(occurs | Q(reference__icontains=word) | in_texts)
     return items.order_by("pk")
+
+
+def odd_items_of(study: Study, query: str = "") -> QuerySet[Instance]:
+    """Return the items of which a text is hardly what a system wrote."""
+    rows = Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.ordered_systems(), is_dummy=False
+    )
+    texts = OddTexts()
+    values = rows.order_by("pk").values_list("instance__key", "system__name", "text")
+    for key, system, text in islice(values.iterator(chunk_size=500), MAX_TEXTS):
+        texts.add(key, system, text)
+    return items_of(study, query).filter(key__in={text.instance for text in texts.found()})
 
 
 def with_answers(units: QuerySet[Unit]) -> Any:

@@ -18,6 +18,7 @@ from annotation.services.items import (
     items_of,
     least_agreement,
     listed_items,
+    odd_items_of,
     reasons_for,
     removal_problem,
     remove_item,
@@ -39,13 +40,17 @@ def data(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show the items of a study with their texts."""
     study = study_for(request.user, study_id, Right.READ)
     query = request.GET.get("q", "").strip()[:200]
-    items = items_of(study, query).prefetch_related("generations__system")
+    odd = request.GET.get("odd") == "1"
+    items = (odd_items_of if odd else items_of)(study, query).prefetch_related(
+        "generations__system"
+    )
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     reasons = reasons_for(study, page)
     context = {
         "study": study,
         "here": "data",
         "query": query,
+        "odd": odd,
         "page": page,
         "rows": [(item, map(_in_words, reasons[item.pk])) for item in page],
         "total": items_of(study).count(),

@@ -2,23 +2,22 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from statistics import median
 
+from annotation.services.items import ODD_ITEMS
 from recruitment.launch.check import DATA, LaunchCheck, warning
 from studies.models import Generation, Instance, Study
 from studies.rendering.recognising import SIGNS
-from tiebreak.digits import in_digits
+from tiebreak.odd_texts import OddTexts, length_gap, told
 from tiebreak.reading.words import counted
 
 # Enough to see what a system does, and few enough for a page that someone waits for.
 MAX_TEXTS = 20_000
 MIN_TEXTS = 10
 EXAMPLES = 3
-# A length ratio above which annotators of most studies can tell two systems apart.
-MAX_LENGTH_RATIO = 1.5
+AT_DATA = "At Data you can remove these instances. Texts change only in your file, which then becomes a new study."
 # A format gives systems away if at least this share of one's texts have it, and of another's few.
 OFTEN, SELDOM = 0.75, 0.25
 SHORTEST_NAME = 4
@@ -89,6 +88,7 @@ class _Findings:
     as_an_ai: list[str] = field(default_factory=list)
     # The name that was found and the instance, by the instance's key.
     named: list[tuple[str, int, str]] = field(default_factory=list)
+    odd: OddTexts = field(default_factory=OddTexts)
 
 
 def blinding(study: Study) -> Iterator[LaunchCheck]:
@@ -99,7 +99,8 @@ def blinding(study: Study) -> Iterator[LaunchCheck]:
     systems = [texts for texts in findings.systems.values() if len(texts.lengths) >= MIN_TEXTS]
     if len(systems) > 1:
         yield from _formats(systems)
-        yield from _lengths(systems)
+    yield from _lengths(findings.odd.lengths)
+    yield from _odd(findings.odd)
 
 
 def _read(study: Study) -> _Findings:
@@ -111,6 +112,7 @@ def _read(study: Study) -> _Findings:
     values = rows.values_list("system", "instance", "instance__key", "text")
     for system, instance, key, text in islice(values.iterator(chunk_size=500), MAX_TEXTS):
         findings.systems[system].add(text)
+        findings.odd.add(key, findings.systems[system].name, text)
         lowered = text.lower()
         findings.named += [
             (name, instance, key)
@@ -142,9 +144,9 @@ def _names(findings: _Findings) -> Iterator[LaunchCheck]:
     yield warning(
         "texts_name_systems",
         f"Texts contain the name of a system, model or vendor that is not in the source text"
-        f" {counted(n, 'time')}, so annotators may learn which system wrote them: {listed}."
-        " Replace the names in the data and import it again, or leave out these instances.",
+        f" {counted(n, 'time')}, so annotators may learn which system wrote them: {listed}.",
         DATA,
+        advice=AT_DATA,
     )
 
 
@@ -153,9 +155,9 @@ def _self_references(findings: _Findings) -> Iterator[LaunchCheck]:
         yield warning(
             "texts_say_ai",
             f"{counted(len(keys), 'text says', 'texts say')} “as an AI” or the like"
-            f" ({_keys(keys)}), so annotators may recognise the system. Rewrite these texts in the"
-            " data, or leave out their instances.",
+            f" ({_keys(keys)}), so annotators may recognise the system.",
             DATA,
+            advice=AT_DATA,
         )
 
 
@@ -169,25 +171,27 @@ def _formats(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
     if telling:
         yield warning(
             "telltale_format",
-            f"Systems can be told apart by the format of their texts: {'; '.join(telling)}."
-            " Ask all systems for the same format, or bring the texts into one format before you"
-            " import them.",
+            f"Systems can be told apart by the format of their texts: {'; '.join(telling)}.",
             DATA,
+            advice="To change that, bring the texts into one format in your file, and import it as a new study.",
         )
 
 
-def _lengths(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
-    medians = sorted((median(texts.lengths), texts.name) for texts in systems)
-    (short, short_name), (long, long_name) = medians[0], medians[-1]
-    if long > MAX_LENGTH_RATIO * short:
-        ratio = f"{in_digits(long / short)} times as long as" if short else "longer than"
+def _lengths(lengths: Mapping[str, Sequence[int]]) -> Iterator[LaunchCheck]:
+    if gap := length_gap(lengths):
+        yield warning("length_gap", gap, DATA, advice="Report results by length, too.")
+
+
+def _odd(texts: OddTexts) -> Iterator[LaunchCheck]:
+    """Yield a warning of texts that are hardly what a system wrote."""
+    if found := texts.found():
+        what = told(found)
         yield warning(
-            "length_gap",
-            f"The texts of {long_name} are {ratio} the texts of {short_name} (medians of {long:g} and"
-            f" {short:g} characters), so annotators can tell them apart, and a preference for longer"
-            " texts would look like a preference for the system. Report results by length, or before the"
-            " study opens, ask for texts of the same length.",
+            "odd_texts",
+            f"Some texts are hardly what a system wrote, and annotators would read them: {what}.",
             DATA,
+            advice="Look at them at Data, and remove their instances if so.",
+            items=ODD_ITEMS,
         )
 
 

@@ -20,13 +20,20 @@ FROZEN = {DATA, GENERATE_SELECT, ANALYSIS_PLAN}
 class LaunchCheck:
     """One problem of a study, and what to do about it.
 
-    `where` is the URL name of the page where it can be fixed; "" if no page of the study can.
+    `where` is the URL name of the page where it can be fixed; "" if no page of the study can. `advice`
+    is said until the study opens, and `items` is the query of the page of items that lists what is meant.
     """
 
     code: str
     severity: Literal["error", "warning"]
-    sentence: str
+    finding: str
     where: str = ""
+    advice: str = ""
+    items: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.finding} {self.advice}".rstrip()
 
     @property
     def is_error(self) -> bool:
@@ -36,9 +43,11 @@ class LaunchCheck:
 Look = Callable[[Study], Iterator[LaunchCheck]]
 
 
-def error(code: str, sentence: str, where: str = "") -> LaunchCheck:
-    return LaunchCheck(code, "error", sentence, where)
+def error(code: str, finding: str, where: str = "") -> LaunchCheck:
+    return LaunchCheck(code, "error", finding, where)
 
 
-def warning(code: str, sentence: str, where: str = "") -> LaunchCheck:
-    return LaunchCheck(code, "warning", sentence, where)
+def warning(
+    code: str, finding: str, where: str = "", *, advice: str = "", items: str = ""
+) -> LaunchCheck:
+    return LaunchCheck(code, "warning", finding, where, advice, items)

@@ -37,9 +37,9 @@ def empty_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := study.units.filter(texts__generation__text="").distinct().count():
         yield warning(
             "empty_texts",
-            f"{counted(n, 'item')} would show an empty text. Sample the text again or leave out its"
-            " instance, unless you want empty texts rated.",
+            f"{counted(n, 'item')} would show an empty text.",
             DATA,
+            advice="Remove its instance at Data, or sample the text again, unless you want empty texts rated.",
         )
 
 
@@ -107,9 +107,9 @@ def identical_texts(study: Study) -> Iterator[LaunchCheck]:
         yield warning(
             "identical_texts",
             f"{n} of {counted(main, 'item')} would show the same text twice, so annotators cannot"
-            " prefer one. Sample at a higher temperature or with other seeds, or leave out those"
-            " instances.",
+            " prefer one.",
             GENERATE_SELECT,
+            advice="Sample at a higher temperature or with other seeds, or remove those instances at Data.",
         )
 
 
@@ -136,17 +136,18 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
         yield warning(
             "too_few_generations",
             f"N is {n}, but for {len(few)} of {instances} there are fewer generations per system"
-            f" (the fewest: {least}), so their tasks will have fewer comparisons. Lower N, bundle"
-            " several instances, or sample more generations.",
+            f" (the fewest: {least}), so their tasks will have fewer comparisons.",
             GENERATE_SELECT,
+            advice="Lower N, bundle several instances, or sample more generations.",
         )
     if none and most:  # where nothing is compared, the plan refuses the study
         yield warning(
             "instances_left_out",
             f"For {len(none)} of {instances}, at least one pair of systems has no texts to compare, and"
-            " the instance will be left out for that pair. If the file had these texts, look at Data whether"
-            " they became instances of their own; otherwise generate them.",
+            " the instance will be left out for that pair.",
             GENERATE_SELECT,
+            advice="If your file has these texts, look at Data whether they became instances of their own;"
+            " otherwise generate them.",
         )
 
 

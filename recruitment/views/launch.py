@@ -56,6 +56,7 @@ class Row:
     title: str
     sentence: str
     url: str = ""
+    link: str = ""
 
 
 @shows_study
@@ -169,8 +170,12 @@ def _row_of(check: LaunchCheck, shown: ShownStep | None, study: Study, lead: str
     is_past = study.opened_at is not None and check.where in FROZEN
     url = reverse(check.where, args=[study.pk]) if check.where and not is_past else ""
     lead = f"Known when the study opened, and final: {lead}" if is_past else lead
-    sentence = f"{lead} {check.sentence}".lstrip()
-    return Row("must" if check.is_error else "should", check.code, title, sentence, url)
+    sentence = f"{lead} {check.finding if is_past else check.sentence}".lstrip()
+    state: Literal["must", "should"] = "must" if check.is_error else "should"
+    if check.items:
+        items = f"{reverse('annotation:data', args=[study.pk])}?{check.items}"
+        return Row(state, check.code, title, sentence, items, "Show them")
+    return Row(state, check.code, title, sentence, url)
 
 
 @changes_study

@@ -1,14 +1,22 @@
 """What gives a system away before a study opens: names, phrases, formats and lengths."""
 
-import pytest
+import re
 
+import pytest
+from django.db.models import TextField, Value
+from django.db.models.functions import Cast, Concat
+from django.urls import reverse
+
+from annotation.services.planning import plan_hits
 from recruitment.launch.blinding import blinding
 from recruitment.services.launch_checks import launch_checks
+from recruitment.services.lifecycle import open_study
 from studies.models import Generation, Instance, Study
 from tests.pages import numbers_in
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
+KEYS = re.compile(r"note-\d+")
 
 
 def study_with(first: str, second: str = "The vote was postponed.", **design) -> Study:
@@ -142,7 +150,41 @@ def test_the_launch_checks_warn_of_it():
 def test_ten_thousand_texts_are_checked_with_four_statements(django_assert_max_num_queries):
     study = make_study(instances=50, samples=100)
     text = "The committee met on Tuesday to discuss the budget and the roads. " * 30
-    Generation.objects.update(text=text)
+    Generation.objects.update(text=Concat(Cast("pk", TextField()), Value(f" {text}")))
     assert Generation.objects.count() == 10_000
     with django_assert_max_num_queries(4):
         assert warnings_of(study) == {}
+
+
+def test_texts_that_are_no_outputs_are_one_warning_that_leads_to_their_items(
+    client, django_user_model
+):
+    study = make_study(instances=12, samples=1)
+    text = Concat(Value("The committee met on Tuesday to discuss road "), Cast("pk", TextField()))
+    Generation.objects.update(text=text)
+    assert "odd_texts" not in warnings_of(study)
+    for key, odd in (("note-3", "ERROR: rate limit"), ("note-8", "[content filter]")):
+        Generation.objects.filter(instance__key=key, system__name="system-1").update(text=odd)
+    found = [check for check in blinding(study) if check.code == "odd_texts"]
+    assert len(found) == 1
+    assert {"2", "note-3", "note-8"} <= numbers_in(found[0].sentence) | {
+        *KEYS.findall(found[0].sentence)
+    }
+    client.force_login(django_user_model.objects.create_superuser("ida"))
+    launch = client.get(reverse("recruitment:launch", args=[study.pk])).content.decode()
+    address = f"{reverse('annotation:data', args=[study.pk])}?{found[0].items}"
+    assert address in launch
+    page = client.get(address)
+    assert [item.key for item, _ in page.context["rows"]] == ["note-3", "note-8"]
+
+
+def test_what_is_final_is_told_without_advice(client, django_user_model):
+    study = study_with("As an AI, I abstain.")
+    plan_hits(study=study)
+    open_study(study=study, confirmed_warnings={check.code for check in launch_checks(study)})
+    advice = {check.code: check.advice for check in blinding(study)}["texts_say_ai"]
+    assert advice
+    client.force_login(django_user_model.objects.create_superuser("ida"))
+    page = client.get(reverse("recruitment:launch", args=[study.pk])).content.decode()
+    assert "texts_say_ai" in page
+    assert advice not in page

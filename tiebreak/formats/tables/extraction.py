@@ -22,6 +22,7 @@ from tiebreak.formats.tables.nesting import (
 from tiebreak.formats.tables.plan import FIELD_OF, LONG, PROMPTS, Plan
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.profiles import is_missing
+from tiebreak.odd_texts import OddTexts
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
@@ -78,6 +79,7 @@ class Extraction:
     _samples: dict[tuple[str, str], int] = field(default_factory=dict)
     _texts: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     _by_source: dict[int, str] = field(default_factory=dict)
+    odd: OddTexts = field(default_factory=OddTexts)
     # The first system of each instance, and the instances that have another.
     _first: dict[str, str] = field(default_factory=dict)
     _compared: set[str] = field(default_factory=set)
@@ -108,12 +110,17 @@ class Extraction:
             self.instances[instance.id] = _Known(number, _content(instance))
         for generation in generations:
             self._count(generation)
+            self.odd.add(generation.instance, generation.system, generation.text)
         return Extracted(number, instance if known is None else None, generations)
 
     @property
     def compared(self) -> int:
         """Number of instances that have texts of two systems."""
         return len(self._compared)
+
+    def named(self, key: str) -> str:
+        """Return the id of an instance, or its first row if the table has no ids."""
+        return key if "instance" in self.plan.columns else f"row {self.instances[key].row}"
 
     def _count(self, generation: GenerationRow) -> None:
         key = (generation.instance, generation.system)

@@ -250,7 +250,7 @@ class TableReading:
             tuple(self.problems.items),
             self.problems.total,
             bool(self._n_read) and not self.problems.is_fatal,
-            (*self.table.notes, *self.problems.all_notes(), *self._left_out()),
+            self._notes(),
             tuple(self.problems.kinds),
             {reason: n for reason, n in self.problems.left_out.items() if n},
             self.problems.sheet,
@@ -258,6 +258,10 @@ class TableReading:
             self.extraction.compared,
             self.empty_below,
         )
+
+    def _notes(self) -> tuple[str, ...]:
+        odd = self.extraction.odd.sentences(self.extraction.named)
+        return (*self.table.notes, *self.problems.all_notes(), *odd, *self._left_out())
 
     def _left_out(self) -> Iterator[str]:
         """Name the columns that nobody will see, because no role was guessed or chosen for them."""
