@@ -53,8 +53,31 @@ OUTER_LEVEL = 2
 MAX_CODE_OF_TEXT = 30_000
 
 
+HAS_LINKS = "has_links"
+# What a text without any Markdown is parsed into. Indented lines keep their form without it.
+NO_MARKDOWN = {
+    *("paragraph_open", "paragraph_close", "inline", "text", "text_special", "softbreak"),
+    *("hardbreak", "formula", "code_block"),
+}
+_COMMENT = re.compile(r"\s*(?:#(?!include)|//|--|/\*|\*)")
+_STATEMENT = re.compile(
+    r"\s*(?:(?:async )?def \w+\(|class \w+.*[:{]\s*$|(?:from [\w.]+ )?import [\w.{*]|#include\b|return\b.*\W"
+    r"|(?:if|for|while|elif|else|try|except|finally|switch|with|foreach)\b.*[:{]\s*$|[^.!?]*[;{]\s*$"
+    r"|(?:const|let|var|int|float|double|char|void|public|private|static|function|func|fn)\b.*[;{)]\s*$"
+    r"|SELECT\b|</?\w+[^>]*>\s*$)"
+)
+_OTHER_CODE = re.compile(
+    r"\s*(?:[\w.\[\]'\"]+ ?[-+*/]?= ?\S|[\w.]+\(.*\);?\s*$|[}\])]+[;,]?\s*$|@\w+|return\b"
+    r"|(?:FROM|WHERE|JOIN|GROUP BY|ORDER BY)\b)"
+)
+_SPACES = re.compile(" {2,}")
+NO_BREAK_SPACE, TAB = "\u00a0", 4
+
+
 def markdown_parser(*, formulas: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.inline.ruler.at("newline", _line_end)
+    parser.core.ruler.push("spaces", _keep_spaces)
     parser.core.ruler.push("page_outline", _fit_outline)
     parser.core.ruler.push("direction", _set_direction)
     parser.core.ruler.push("addresses", _show_addresses)
@@ -74,6 +97,35 @@ def markdown_parser(*, formulas: bool) -> MarkdownIt:
     return parser
 
 
+def as_markdown(parser: MarkdownIt, text: str) -> str | None:
+    """Return a text as HTML, or None if it has no Markdown, so that it is shown as it was written."""
+    env: EnvType = {}
+    tokens = parser.parse(text, env)
+    has_markdown = _has_markdown(tokens) or HAS_LINKS in env
+    if not has_markdown or (_has_no_fence(tokens) and _is_code(text)):
+        return None
+    return str(parser.renderer.render(tokens, parser.options, env))
+
+
+def _has_markdown(tokens: Sequence[Token]) -> bool:
+    found = {token.type for token in tokens}
+    found |= {part.type for token in tokens for part in token.children or ()}
+    return not found <= NO_MARKDOWN
+
+
+def _has_no_fence(tokens: Sequence[Token]) -> bool:
+    return all(token.type != "fence" for token in tokens)
+
+
+def _is_code(text: str) -> bool:
+    """Whether most lines of a text are a program's, whose comments and names only look like Markdown."""
+    lines = [line for line in text.splitlines() if line.strip() and not _COMMENT.match(line)]
+    statements = [line for line in lines if _STATEMENT.match(line)]
+    others = [line for line in lines if line not in statements and _OTHER_CODE.match(line)]
+    n = len(statements) + len(others)
+    return bool(statements) and n > 1 and n >= len(lines) / 2
+
+
 def _fit_outline(state: StateCore) -> None:
     """Lower headings below the page's, and let no level be skipped."""
     level = OUTER_LEVEL
@@ -82,6 +134,36 @@ def _fit_outline(state: StateCore) -> None:
             level = min(int(token.tag[1]) + OUTER_LEVEL, level + 1, 6)
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{level}"
+
+
+def _line_end(state: StateInline, silent: bool) -> bool:
+    """Begin a new line where the text does, with its indentation, unlike Markdown elsewhere.
+
+    Nobody could judge a poem, a list or a program that became one paragraph.
+    """
+    if state.src[state.pos] != "\n":
+        return False
+    start = state.pos + 1
+    end = start
+    while end < state.posMax and state.src[end] in " \t":
+        end += 1
+    if not silent:
+        state.pending = state.pending.rstrip(" ")
+        state.push("hardbreak", "br", 0)
+        indent = state.src[start:end].replace("\t", " " * TAB)
+        state.pending += NO_BREAK_SPACE * len(indent)
+    state.pos = end
+    return True
+
+
+def _keep_spaces(state: StateCore) -> None:
+    """Keep several spaces in a row, which HTML would show as one."""
+    for token in state.tokens:
+        for part in token.children or ():
+            if part.type == "text":
+                part.content = _SPACES.sub(
+                    lambda match: NO_BREAK_SPACE * (len(match[0]) - 1) + " ", part.content
+                )
 
 
 def _set_direction(state: StateCore) -> None:
@@ -94,8 +176,9 @@ def _set_direction(state: StateCore) -> None:
 def _show_addresses(state: StateCore) -> None:
     """Replace each link with its text, with its address in parentheses unless that is the text."""
     for token in state.tokens:
-        if token.children:
-            token.children = _without_links(token.children)
+        if any(part.type == "link_open" for part in token.children or ()):
+            token.children = _without_links(token.children or [])
+            state.env[HAS_LINKS] = True
 
 
 def _without_links(tokens: list[Token]) -> list[Token]:

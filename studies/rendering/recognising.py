@@ -20,8 +20,13 @@ SIGNS: dict[str, Callable[[str], object]] = {
 
 def markdown_share(texts: Iterable[str]) -> float:
     """Return the share of the first texts that have a sign of Markdown; 0 without texts."""
-    looked_at = [any(has(text) for has in SIGNS.values()) for text in islice(texts, LOOKED_AT)]
-    return sum(looked_at) / max(1, len(looked_at))
+    looked_at = [*islice(texts, LOOKED_AT)]
+    return n_with_markdown(looked_at) / max(1, len(looked_at))
+
+
+def n_with_markdown(texts: Iterable[str]) -> int:
+    """Return how many texts have a sign of Markdown."""
+    return sum(any(has(text) for has in SIGNS.values()) for text in texts)
 
 
 def recognised_format(texts: Iterable[str]) -> str:

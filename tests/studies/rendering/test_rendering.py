@@ -1,6 +1,6 @@
 """What each format makes of a text."""
 
-from html import escape
+from html import escape, unescape
 
 import pytest
 from django.core.cache import caches
@@ -176,9 +176,10 @@ def test_formulas_in_code_are_code():
 
 
 def test_html_in_markdown_is_text():
-    html = render_text("a <em>b</em>\n\n<h4>c</h4>", "markdown")
+    html = render_text("*a* <em>b</em>\n\n<h4>c</h4>", "markdown")
     assert html == (
-        '<p dir="auto">a &lt;em&gt;b&lt;/em&gt;</p>\n<p dir="auto">&lt;h4&gt;c&lt;/h4&gt;</p>\n'
+        '<p dir="auto"><em>a</em> &lt;em&gt;b&lt;/em&gt;</p>\n'
+        '<p dir="auto">&lt;h4&gt;c&lt;/h4&gt;</p>\n'
     )
 
 
@@ -202,3 +203,62 @@ def test_a_formula_cannot_style_the_page(latex):
     assert "<mi>x</mi>" in html
     for attribute in ("href", "style", "class", "mathcolor", "width"):
         assert f" {attribute}=" not in html
+
+
+PROGRAM = """def stars(n):
+    # print rows
+    for k in range(n):
+        print("*" * k)
+
+    self.__init__(*args, **more)
+    return n * 2 * k"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Group 1: mouse\nGroup 2:  printer\n\n   and   paper",
+        PROGRAM,
+        "#include <stdio.h>\n# define N 3\nint main() {\n  return 0;\n}",
+        "SELECT * FROM words\n  WHERE a * b > 3\n  -- only *some*\n  ORDER BY a;",
+        "2 * 3 * 4 = 24 and a_b_c, 1 < 2",
+        "A poem\n  of two lines\tand a tab",
+    ],
+)
+@pytest.mark.parametrize("text_format", ["markdown", "markdown_latex"])
+def test_a_text_without_markdown_is_shown_as_it_was_written(text, text_format):
+    assert not is_markup(text, text_format)
+    assert unescape(render_text(text, text_format)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Answer**\nx = 3",
+        "# Plan\nx = 3\ny = 4",
+        "- one\n- two",
+        "1. one\n2. two",
+        "Use `f(x)`.",
+        f"```python\n{PROGRAM}\n```",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "> so it is",
+        "a *b* c",
+    ],
+)
+def test_a_text_with_markdown_is_shown_with_it(text):
+    assert is_markup(text, "markdown")
+    assert render_text(text, "markdown").startswith("<")
+
+
+def test_lines_and_spaces_of_markdown_stay_as_they_were_written():
+    html = render_text("**Rows**\nA   1\n  B\n\tC", "markdown")
+    lines = html.replace("\n", "").split("<br>")
+    assert [line.replace("&nbsp;", "~") for line in lines] == [
+        '<p dir="auto"><strong>Rows</strong>',
+        "A~~ 1",
+        "~~B",
+        "~~~~C</p>",
+    ]
+    nested = render_text("* **a**\n  goes on\n\n      code  x", "markdown")
+    assert "<br>\ngoes on" in nested or "<br>goes on" in nested
+    assert "code  x" in nested
