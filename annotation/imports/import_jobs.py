@@ -26,6 +26,7 @@ from studies.data.table_import import (
     import_table_in_steps,
     inspect_table,
 )
+from studies.data.text_formats import formats_in_words
 from studies.design.protocols import fill_in, protocol_named
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -182,7 +183,8 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     )
     left_out = (f"Left out: {summary.losses}.",) if summary.problems else ()
     steps_left = protocol.steps_left if protocol else ()
-    remarks = (*summary.notes, *left_out, *steps_left)
+    formats = formats_in_words(imported.study)
+    remarks = (*summary.notes, *left_out, *filter(None, [formats]), *steps_left)
     return ImportedUpload(imported.study, sentence, remarks, imported)
 
 

@@ -20,9 +20,9 @@ from studies.data.bundle_import import (
     known_dataset_of,
     store_study,
 )
+from studies.data.text_formats import recognised_formats
 from studies.models import Dataset, Generation, Instance, Study, System
 from studies.models.shown_fields import setting_of
-from studies.rendering.recognising import LOOKED_AT, recognised_format
 from studies.services import give_texts
 from tiebreak.errors import DomainError
 from tiebreak.formats import CriterionSpec, FormatError, StudySpec
@@ -40,6 +40,7 @@ from tiebreak.formats.tables import (
     open_table,
 )
 from tiebreak.formats.tables.choosing import parse_columns as parse_chosen
+from tiebreak.formats.tables.names import source_label
 
 BadRows = Literal["refuse", "leave_out"]
 MAX_TOLD = 20
@@ -226,7 +227,8 @@ def _stored(
     study_settings = {
         "comparisons_per_hit": max(1, min(samples, MAX_COMPARISONS)),
         "fields": setting_of(summary.plan.fields),
-        **_formats(dataset),
+        **recognised_formats(dataset),
+        **_label(summary, dataset, options.get("study", "")),
     }
     if options.get("study"):
         study = give_texts(key=options["study"], dataset=dataset, settings=study_settings)
@@ -239,14 +241,13 @@ def _stored(
     return imported
 
 
-def _formats(dataset: Dataset) -> dict[str, str]:
-    """Return how texts are shown: as Markdown, where they have it."""
-    texts = Generation.objects.filter(instance__dataset=dataset).order_by("pk")
-    sources = dataset.instances.exclude(source="").values_list("source", flat=True)
-    return {
-        "generation_format": recognised_format(texts.values_list("text", flat=True)[:LOOKED_AT]),
-        "source_format": recognised_format(sources[:LOOKED_AT]),
-    }
+def _label(summary: TableSummary, dataset: Dataset, draft: str) -> dict[str, str]:
+    """Return the label of the source, where its column has a name that is one, and nobody chose another."""
+    assert summary.plan is not None
+    label = source_label(summary.plan.columns.get("source", ""))
+    has_own = Study.objects.filter(pk=draft).exclude(source_label="").exists()
+    is_chat = dataset.instances.exclude(messages=[]).exists()
+    return {"source_label": label} if label and not has_own and not is_chat else {}
 
 
 def _store_dataset(

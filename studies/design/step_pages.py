@@ -10,6 +10,7 @@ from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
 from studies.access import Right, datasets_of, studies_of
+from studies.data.text_formats import formats_in_words
 from studies.design.order_fields import CountsFromOne
 from studies.design.scale_cards import ScaleCards
 from studies.design.step_admin import DesignRows, StepAdmin, StepRows, step_page
@@ -82,6 +83,7 @@ class DataStep(StepAdmin):
         return {
             "instances": study.dataset.instances.count(),
             "systems": list(systems),
+            "formats": formats_in_words(study),
             "scoring_study": _scoring_study(request, study),
         }
 

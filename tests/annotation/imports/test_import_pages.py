@@ -24,7 +24,7 @@ from jobs.worker import run_job
 from recruitment.services.launch_checks import launch_checks
 from studies.data.table_import import Choice
 from studies.models import Dataset, Generation, Instance, Study
-from tests.pages import codes_on, levels_on, page_of
+from tests.pages import codes_on, levels_on, numbers_in, page_of
 from tests.refusals import refused
 from tests.tiebreak.formats.readers.files import FOLDERS
 from tests.tiebreak.formats.tables.cases import CASES, delimited
@@ -137,7 +137,10 @@ def test_markdown_is_recognised_and_a_template_fills_the_draft_in(client, ada):
     study = Study.objects.get()
     assert (study.guidelines, study.title) == (protocol.guidelines, page.context["title"])
     assert (study.generation_format, study.source_format) == ("markdown", "plain")
-    assert "data-formats" in client.get(reverse("studies:data", args=[study.pk])).content.decode()
+    assert study.source_label == "Prompt"
+    page = client.get(reverse("studies:data", args=[study.pk]))
+    assert "data-formats" in page.content.decode()
+    assert {"4", "8"} <= numbers_in(page.context["formats"])
     codes = lambda: {check.code for check in launch_checks(study)}  # noqa: E731
     assert "raw_markdown" not in codes()
     study.generation_format = "plain"

@@ -118,6 +118,55 @@ def names_model(name: str) -> bool:
     return MODELS.search(name) is not None
 
 
+# Words that say what raters read, if they are the name of the source's column.
+_LABELS = frozenset(
+    [
+        "prompt",
+        "question",
+        "instruction",
+        "article",
+        "document",
+        "query",
+        "dialogue",
+        "dialog",
+        "passage",
+        "problem",
+        "post",
+        "story",
+        "request",
+        "transcript",
+        "paragraph",
+        "conversation",
+        "task",
+        "email",
+        "report",
+        "context",
+        "abstract",
+        "review",
+        "recipe",
+        "poem",
+        "letter",
+        "frage",
+        "aufgabe",
+        "anweisung",
+        "artikel",
+        "dokument",
+        "absatz",
+        "gespräch",
+        "consigne",
+        "paragraphe",
+        "requête",
+    ]
+)
+
+
+def source_label(column: str) -> str:
+    """Return the label of a source from its column: "Question" for `questions`, "" for `src`."""
+    words = [word if word in _LABELS else word.removesuffix("s") for word in words_of(column)]
+    known = [word for word in words if word in _LABELS]
+    return known[-1].capitalize() if known and known[-1] == words[-1] else ""
+
+
 _FIELDS = frozenset(
     ("passage", "passages", "context", "contexts", "background", "question", "evidence", "article")
 )

@@ -8,6 +8,7 @@ import pytest
 from tests.refusals import refused
 from tests.tiebreak.formats.tables.cases import CASES, delimited, words
 from tiebreak.formats.tables import TableReading, TableSummary, open_table
+from tiebreak.formats.tables.names import source_label
 
 
 def summary_of(path: Path, **choice) -> TableSummary:
@@ -232,3 +233,22 @@ def test_columns_of_texts_whose_names_say_nothing_are_asked_for(order, tmp_path)
     assert [p.code for p in summary_of(path).problems] == ["unclear_columns"]
     chosen = {"source": "c1", "text:p": "c2", "text:q": "c3"}
     assert summary_of(path, columns=chosen).generations == 6
+
+
+@pytest.mark.parametrize(
+    ("column", "label"),
+    [
+        ("prompt", "Prompt"),
+        ("Instruction", "Instruction"),
+        ("writing prompt", "Prompt"),
+        ("questions", "Question"),
+        ("input.article", "Article"),
+        ("Frage", "Frage"),
+        ("src", ""),
+        ("prompt_id", ""),
+        ("column 1", ""),
+        ("", ""),
+    ],
+)
+def test_a_source_is_labelled_by_its_column_where_its_name_is_a_word_for_it(column, label):
+    assert source_label(column) == label
