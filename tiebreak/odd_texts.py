@@ -100,7 +100,7 @@ class OddTexts:
         kinds |= {k: ERROR for k in self._errors if usual.get(self._texts[k][1], 0) >= LONG_ENOUGH}
         return [OddText(*self._texts[k][:2], kinds[k]) for k in sorted(kinds)]
 
-    def sentences(self, named: Callable[[str], str] = str) -> Iterator[str]:
+    def sentences(self, named: Callable[[str], str] = "instance {}".format) -> Iterator[str]:
         """Say which texts are odd, and whether lengths tell systems apart; ``named`` names an instance."""
         if found := self.found():
             yield f"Worth a look: {told(found, named)}."
@@ -152,7 +152,7 @@ def is_error(text: str) -> bool:
     )
 
 
-def told(found: Sequence[OddText], named: Callable[[str], str] = str) -> str:
+def told(found: Sequence[OddText], named: Callable[[str], str] = "instance {}".format) -> str:
     """Say how many texts of which kind there are, and of which instances."""
     by_kind: dict[str, list[str]] = defaultdict(list)
     for text in found:

@@ -120,7 +120,8 @@ class Extraction:
 
     def named(self, key: str) -> str:
         """Return the id of an instance, or its first row if the table has no ids."""
-        return key if "instance" in self.plan.columns else f"row {self.instances[key].row}"
+        has_ids = "instance" in self.plan.columns
+        return f"instance {key}" if has_ids else f"row {self.instances[key].row}"
 
     def _count(self, generation: GenerationRow) -> None:
         key = (generation.instance, generation.system)

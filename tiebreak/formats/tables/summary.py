@@ -193,11 +193,12 @@ class TableReading:
         if problems.is_fatal and not self.profile.columns:  # what was chosen is not what is wrong
             layout, columns, leave_out, fill_down = None, None, (), ()
         found = () if problems.is_fatal else empty_below(self.profile)
-        if found := tuple(name for name in found if name not in {*leave_out}):
-            # The roles are guessed as if the answer were known, which is asked for.
-            self.profile = self._profile(TableProblems(), (*fill_down, *found))
+        found = tuple(name for name in found if name not in {*leave_out})
+        # The roles are guessed as if the answer were known, which is asked for.
+        guessed = (*fill_down, *found)
+        profile = self._profile(TableProblems(), guessed) if found else self.profile
         plan = plan_for(
-            self.profile,
+            profile,
             layout=layout,
             columns=columns,
             is_complete=is_complete,
@@ -205,7 +206,7 @@ class TableReading:
             fill_down=fill_down,
         )
         self.plan = replace(plan, fill_down=fill_down)
-        self.empty_below = _asked(self.plan, self.profile, found)
+        self.empty_below = _asked(self.plan, profile, found)
         if self.empty_below:
             names = ", ".join(self.empty_below)
             problems.stop(None, "empty_below", EMPTY_BELOW.format(names))
