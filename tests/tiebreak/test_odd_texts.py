@@ -65,6 +65,8 @@ def test_a_text_is_short_beside_the_others_of_its_system_and_of_its_instance():
     assert found_in(texts_of({7: "42."}, {7: "It is 42."})) == []  # a question with a short answer
     often = dict.fromkeys(range(0, 30, 4), "Yes.")
     assert SHORT not in {one.kind for one in texts_of(often).found()}
+    brief = {k: f"It leaves at {k}." for k in range(0, 30, 7)}
+    assert found_in(texts_of(brief | {9: "Noon."})) == []
 
 
 def test_one_text_for_several_instances_is_named():

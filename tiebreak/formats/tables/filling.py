@@ -28,18 +28,18 @@ def filled_down(
     Below a row that could not be read, cells stay empty: the value may have been there.
     """
     above: dict[str, object] = {}
-    rows, before = iter(rows), problems.total
-    while (numbered := next(rows, None)) is not None:
-        number, row = numbered
-        if problems.total > before:
+    before = 0
+    for number, row in rows:
+        filled = row
+        if columns and any(skipped in problems.rows for skipped in range(before + 1, number)):
             above.clear()
         if columns and not is_row_of_totals(row):
             empty = [name for name in columns if _is_blank(row.get(name)) and name in above]
             problems.filled.update(empty)
-            row = row | {name: above[name] for name in empty}
-            above |= {name: row[name] for name in columns if not _is_blank(row.get(name))}
-        yield number, row
-        before = problems.total  # whoever takes the rows has problems of its own
+            filled = row | {name: above[name] for name in empty}
+            above |= {name: filled[name] for name in columns if not _is_blank(filled.get(name))}
+        yield number, filled
+        before = number
 
 
 def is_row_of_totals(row: Row) -> bool:

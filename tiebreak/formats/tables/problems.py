@@ -86,6 +86,8 @@ class TableProblems:
     items: list[TableProblem] = field(default_factory=list)
     kinds: ProblemKinds[TableProblem] = field(default_factory=ProblemKinds)
     total: int = 0
+    rows: set[int] = field(default_factory=set)
+    """Numbers of all rows with problems."""
     is_fatal: bool = False
     notes: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -140,6 +142,7 @@ class TableProblems:
 
     def _add(self, problem: TableProblem, *, is_listed: bool = False) -> None:
         self.total += 1
+        self.rows |= {problem.row} if problem.row else set()
         self.kinds.add(problem, is_kept=is_listed)
         if is_listed or len(self.items) < MAX_LISTED:
             self.items.append(problem)

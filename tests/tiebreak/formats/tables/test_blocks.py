@@ -82,13 +82,13 @@ def test_merged_cells_are_filled_by_themselves_and_counted(tmp_path):
     assert any(note.startswith("18 merged cells") for note in read.notes)
 
 
-def test_no_cell_takes_a_value_from_a_row_that_could_not_be_read(tmp_path):
+def test_no_cell_takes_a_value_from_beyond_a_row_that_could_not_be_read(tmp_path):
     lines = rows()
     lines[2] = [*lines[2], "one", "too", "many"]
+    del lines[1]  # so that the text below the row would fit the request above it
     read = summary_of(write(tmp_path / "t.csv", lines), fill_down=HEADER[:3])
-    assert next((p.row, p.code) for p in read.problems) == (4, "wrong_cell_count")
-    assert 5 in {problem.row for problem in read.problems}
-    assert read.compared == 5
+    assert [problem.row for problem in read.problems] == [3, 4]
+    assert (read.problems[0].code, read.compared) == ("wrong_cell_count", 4)
 
 
 @pytest.mark.parametrize("empty", [3, 5])
@@ -150,3 +150,49 @@ def test_merged_items_of_ratings_are_filled_by_themselves(tmp_path):
     cells = [["" if cell is None else cell for cell in row.values()] for row in lines]
     path = write_merged(tmp_path / "t.xlsx", cells, 3, "A", [*lines[0]])
     assert len(read_existing(path).table.coded("unit").used) == 8
+
+
+def long_rows(n=20):
+    """Rows of two systems with their prompts, and marks that a few rows have of somebody's checks."""
+    for k in range(n):
+        for i, name in enumerate(SYSTEMS):
+            text = f"The {name} pours tea number {k} for everybody."
+            yield [f"Pour the tea number {k}, please.", name, text, ["1", "2", ""][(k + i) % 3]]
+
+
+@pytest.mark.parametrize("name", ["no", "item", "checked by"])
+@pytest.mark.parametrize("has_prompts", [True, False])
+def test_a_column_with_few_values_and_empty_cells_is_no_id(tmp_path, name, has_prompts):
+    lines = [row if has_prompts else [k, *row[1:]] for k, row in enumerate(long_rows())]
+    path = write(
+        tmp_path / "t.csv", lines, ["prompt" if has_prompts else "x", "model", "reply", name]
+    )
+    assert summary_of(path).plan.columns.get("instance") != name
+
+
+def test_without_ids_a_row_needs_its_source_and_no_reason_names_an_id(tmp_path):
+    lines = [row[:3] for row in long_rows()]
+    lines[5][0] = lines[11][0] = lines[12][0] = ""
+    read = summary_of(write(tmp_path / "t.csv", lines, ["prompt", "model", "reply"]))
+    assert [(p.row, p.code) for p in read.problems] == [(k, "empty_source") for k in (7, 13, 14)]
+    topics = [[*row[:3], "tea" if k != 9 else "soup"] for k, row in enumerate(long_rows())]
+    header = ["prompt", "model", "reply", "topic"]
+    path = write(tmp_path / "t.csv", topics, header)
+    roles = {"source": "prompt", "system": "model", "text": "reply", "category": "topic"}
+    (problem,) = summary_of(path, columns=roles).problems
+    assert (problem.row, problem.column, problem.code) == (11, "prompt", "duplicate_id")
+    assert "“" not in problem.reason
+
+
+def test_a_column_that_says_who_won_is_left_out_and_asked_about_by_nobody(tmp_path):
+    lines = [
+        [f"Name tea {k}.", f"Tea {k} is green and mild.", f"It is tea {k}, a black one.", "river"]
+        for k in range(12)
+    ]
+    for k in (2, 5, 7):
+        lines[k][3] = "meadow"
+    path = write(tmp_path / "t.csv", lines, ["prompt", "out_river", "out_meadow", "winner_gpt4"])
+    read = summary_of(path)
+    assert (codes(read), read.compared) == ([], 12)
+    assert "winner_gpt4" not in read.plan.columns.values()
+    assert sum("winner_gpt4" in note for note in read.notes) == 2
