@@ -659,3 +659,17 @@ def test_texts_that_nothing_compares_are_no_normal_import(client, ada):
     assert "nothing_to_compare" in codes_on(page)
     assert primary_of(page) == []
     assert page.context["summary"].compared == 0
+
+
+def test_items_that_stand_once_for_their_ratings_are_filled_by_one_button(client, ada):
+    people = ["ada", "bo", "cy"] * 8
+    items = [f"i{n // 3}" if n % 3 == 0 else "" for n in range(24)]
+    scores = [str((n * 7) % 5 + 1) for n in range(24)]
+    address = upload(client, csv_of(item=items, rater=people, score=scores), begin="ratings")
+    page = client.get(address)
+    assert (codes_on(page), primary_of(page)) == ({"empty_below"}, ["fill_down"])
+    filled = client.post(address, {"do": "fill_down", "empty_below": ["item"]})
+    assert (codes_on(filled), primary_of(filled)) == (set(), ["create"])
+    assert 'name="fill_down" value="item"' in filled.content.decode()
+    client.post(address, {"do": "create", "title": "Teas", "fill_down": ["item"]})
+    assert Study.objects.get().units.count() == 8
