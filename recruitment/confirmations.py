@@ -65,7 +65,7 @@ def final_of(study: Study) -> tuple[str, ...]:
     """Return what can no longer change once the study is open, besides its `frozen_settings`."""
     criteria = [f"{one.name} ({scale_in_words(one.scale)})" for one in study.criteria.all()]
     return (
-        f"The texts of {study.dataset}, and which of its instances are rated.",
+        f"The texts of “{study.dataset}”, and which of its instances are rated.",
         f"The systems: {', '.join(system.name for system in study.ordered_systems())}.",
         f"The criteria with their questions and scales: {', '.join(criteria)}.",
         "The expected answers of reference items.",
@@ -111,10 +111,11 @@ def _cost(study: Study, hits: int) -> Iterator[str]:
         if one.amount:
             people = counted(max(one.people, one.most_people or 0), "person", "people")
             limits.append(f"{one.title} admits {people}, each paid up to {one.pay.most}")
+    fees = ", with the platforms' fees" if cost.fee_percent else ""
     if cost.total is not None:
-        yield f"All responses will cost about {cost.total} {study.currency}, with platform fees."
+        yield f"All responses will cost about {cost.total} {study.currency}{fees}."
     yield (
-        f"The study can cost {cost.maximum.total} {study.currency} at most, with fees:"
+        f"The study can cost {cost.maximum.total} {study.currency} at most{fees}:"
         f" {'; '.join(limits)}."
     )
 

@@ -25,17 +25,29 @@ from recruitment.admission import (
     newcomers_pay,
 )
 from recruitment.ledger import Due, Ledger, due, ledger
-from recruitment.messages import BEYOND_BUDGET, PAYS_LESS, PAYS_MORE, PROMISED, UNDER_PROMISE
+from recruitment.messages import (
+    BEYOND_BUDGET,
+    DIVIDES,
+    DIVIDES_NOT,
+    LAST_IS_PAID_LESS,
+    PAYS_LESS,
+    PAYS_MORE,
+    PROMISED,
+    UNDER_PROMISE,
+)
 from recruitment.models import Channel, Payment
 from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
 from studies.design.steps import count_of
 from studies.models import Study
 from tiebreak.digits import money
+from tiebreak.reading.words import counted
 
 NOTHING = Cost()
 # More than so many times the promised hourly pay is rather a slip than generosity.
 FAR_BEYOND = 3
+# The last person is left with nearly all tasks that others do from this share on.
+NEARLY_ALL = 0.8
 
 
 class Proposal(NamedTuple):
@@ -43,6 +55,14 @@ class Proposal(NamedTuple):
 
     field: str
     value: Decimal
+
+
+class FewTasks(NamedTuple):
+    """The hourly pay of somebody who does so few tasks: whoever stops, or finds no more."""
+
+    tasks: int
+    rate: Decimal
+    is_for_the_last: bool
 
 
 @dataclass(frozen=True)
@@ -56,11 +76,11 @@ class Forecast:
     maximum: Maximum
     budget: Decimal | None
     hourly_rate: Decimal | None
-    minutes: float | None
+    asked: Asked | None
     promised_hourly_rate: Decimal | None
     fee_percent: Decimal
-    minutes_of_tasks: float | None = None
-    has_screening: bool = False
+    lowest: Sequence[FewTasks] = ()
+    maximum_that_divides: int | None = None
     missing: tuple[str, ...] = ()
     least_reward: Decimal | None = None
 
@@ -69,8 +89,17 @@ class Forecast:
         return None if self.cost is None else self.cost.total
 
     @property
-    def minutes_of_screening(self) -> float:
-        return (self.minutes or 0) - (self.minutes_of_tasks or 0)
+    def leaves_too_few(self) -> bool:
+        """Whether the tasks that are left for the last person are paid below the promise."""
+        return any(one.is_for_the_last and self._is_under(one.rate) for one in self.lowest)
+
+    @property
+    def some_are_under(self) -> bool:
+        """Whether somebody who does few tasks is paid below the promise."""
+        return any(self._is_under(one.rate) for one in self.lowest)
+
+    def _is_under(self, rate: Decimal) -> bool:
+        return self.promised_hourly_rate is not None and rate < self.promised_hourly_rate
 
     @property
     def shares(self) -> tuple[int, int] | None:
@@ -98,6 +127,22 @@ class Forecast:
         what_to_do = what_to_do.format(money(self.least_reward or 0), self.currency)
         return code, PROMISED.format(money(rate), money(promise), self.currency, what_to_do)
 
+    @property
+    def against_the_promise(self) -> list[tuple[str, str]]:
+        """The codes and sentences if everybody, or the last person, is paid other than promised."""
+        if self.other_than_promised or not self.leaves_too_few:
+            return [self.other_than_promised] if self.other_than_promised else []
+        (last,) = (one for one in self.lowest if one.is_for_the_last)
+        way_out = self.maximum_that_divides
+        sentence = LAST_IS_PAID_LESS.format(
+            counted(last.tasks, "task"),
+            money(last.rate),
+            money(self.promised_hourly_rate or 0),
+            self.currency,
+            DIVIDES.format(way_out) if way_out else DIVIDES_NOT,
+        )
+        return [("last_is_under_promise", sentence)]
+
 
 def forecast(study: Study, *, hits: int) -> Forecast:
     """Return what collecting all responses to this number of HITs costs with the study's settings.
@@ -121,11 +166,11 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         maximum=most,
         budget=study.budget,
         hourly_rate=_hourly_rate(_pays(study, hits), asked) if study.reward is not None else None,
-        minutes=asked.minutes if asked else None,
+        asked=asked,
         promised_hourly_rate=study.promised_hourly_rate,
         fee_percent=highest_fee(study.channels.all()),
-        minutes_of_tasks=asked.tasks * asked.minutes_per_task if asked else None,
-        has_screening=bool(asked and asked.has_screening),
+        lowest=_lowest(_pays(study, hits), asked, collection) if study.reward else (),
+        maximum_that_divides=_maximum_that_divides(collection),
         missing=tuple(name for name, value in needs.items() if value is None),
         least_reward=_least_reward(study, _pays(study, hits), asked),
     )
@@ -191,6 +236,28 @@ def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
         return None
     hours = Decimal(asked.minutes) / 60
     return (min(pay.for_tasks(asked.tasks) for pay in pays) / hours).quantize(CENT)
+
+
+def _lowest(pays: Sequence[Pay], asked: Asked | None, left: Collection) -> list[FewTasks]:
+    """Return the hourly pay of one task, and of those left for the last person, if it is lower than for all."""
+    whole = _hourly_rate(pays, asked)
+    if asked is None or whole is None:
+        return []
+    last = left.responses % asked.tasks if asked.tasks else 0
+    rates = {n: _hourly_rate(pays, replace(asked, tasks=n)) for n in {1, last or asked.tasks}}
+    return [
+        FewTasks(n, rate, n == last)
+        for n, rate in sorted(rates.items())
+        if n < asked.tasks and rate is not None and rate < whole
+    ]
+
+
+def _maximum_that_divides(left: Collection) -> int | None:
+    """Return the nearest maximum of tasks that leaves nobody, or somebody with nearly as many tasks."""
+    tasks = left.tasks or 0
+    near = sorted(range(max(1, tasks // 2), 2 * tasks + 1), key=lambda n: abs(n - tasks))
+    left_over = ((n, left.responses % n) for n in near if n <= left.hits)
+    return next((n for n, last in left_over if not last or last >= NEARLY_ALL * n), None)
 
 
 def _least_reward(study: Study, pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:

@@ -232,6 +232,14 @@ UNDER_PROMISE = (
 PROMISED = "An hour of all that is asked is paid {0} {2}, and the study promises {1}. {3}"
 PAYS_LESS = "Raise the reward to at least {} {}, or lower the minutes or the tasks per annotator."
 PAYS_MORE = "Check the reward, the minutes and the tasks per annotator."
+LAST_IS_PAID_LESS = (
+    "{0} are left for the last person, who earns {1} {3} an hour with the time before the first task,"
+    " and {2} is promised. {4}"
+)
+DIVIDES = "With at most {} tasks for each annotator, nobody is left with so few."
+DIVIDES_NOT = (
+    "Choose a maximum of tasks per annotator that divides the responses, or shorten the test."
+)
 BEYOND_BUDGET = (
     "What people were paid, or can still earn, exceeds the study's budget by {} {}. A platform"
     " may have paid people that the study did not expect. Compare the payments with the platform's"

@@ -139,13 +139,30 @@ class Asked:
     check_rate: float = 0.0
 
     @property
-    def has_screening(self) -> bool:
-        return any((self.questions, self.practice, self.test, self.check_rate))
+    def parts(self) -> dict[str, float]:
+        """The minutes of each part that there is, in the order in which people meet them.
+
+        They read consent and guidelines at `WORDS_PER_MINUTE`; an item of any kind takes as long as one
+        of a task.
+        """
+        per_item = self.minutes_per_task / max(1, self.items_per_task)
+        minutes = {
+            "consent and guidelines": self.words / WORDS_PER_MINUTE,
+            "questions": self.questions * MINUTES_PER_QUESTION,
+            "practice": self.practice * per_item,
+            "test": self.test * per_item,
+            "gold checks": self.check_rate * self.tasks * per_item,
+            "tasks": self.tasks * self.minutes_per_task,
+        }
+        return {name: amount for name, amount in minutes.items() if amount}
 
     @property
     def minutes(self) -> float:
-        """The minutes for guidelines, questions, practice, test, tasks and their gold checks."""
-        items = self.practice + self.test + self.check_rate * self.tasks
-        reading = round(self.words / WORDS_PER_MINUTE) + self.questions * MINUTES_PER_QUESTION
-        per_item = self.minutes_per_task / max(1, self.items_per_task)
-        return reading + items * per_item + self.tasks * self.minutes_per_task
+        """The minutes of everything."""
+        return sum(self.parts.values())
+
+    @property
+    def items(self) -> int:
+        """About how many items there are in all, without practice; checks are not told apart."""
+        each = self.items_per_task + self.check_rate
+        return self.test + round(self.tasks * each)

@@ -324,7 +324,7 @@ def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     form.is_valid()
     for name in form.errors.keys() & stored.keys():
         setattr(study, name, stored[name])
-    context = {"study": study, "can_save": True, **priced(study)}
+    context = {"study": study, "can_save": True, "is_part": True, **priced(study)}
     return render(request, "recruitment/costs.html", context)
 
 

@@ -107,7 +107,7 @@ def asked_of_one(study: Study, planned: int) -> Asked | None:
         minutes_per_task=study.minutes_per_hit,
         items_per_task=study.comparisons_per_hit + study.repeats_per_hit,
         tasks=min(tasks, planned) if planned else tasks,
-        words=len(study.guidelines.split()),
+        words=len(study.consent.split()) + len(study.guidelines.split()),
         questions=study.comprehension.count(),
         practice=screening.training_units,
         test=screening.qualification_units,
@@ -122,6 +122,12 @@ def checks_can_end_work(study: Study) -> bool:
         {Screening.CheckAction.STOP, Screening.CheckAction.EXCLUDE},
     )
     return bool(screening and screening.check_rate and screening.check_action in ends)
+
+
+def pass_mark_of(study: Study) -> int | None:
+    """Return how many items of the test must be right; None without a test."""
+    screening = screening_of(study)
+    return screening.pass_mark if screening and screening.qualification_units else None
 
 
 def can_fail(study: Study) -> bool:

@@ -37,7 +37,13 @@ from studies.access import (
 )
 from studies.design.opened_forms import LocksRow, OpenedForm, OpenedModelForm
 from studies.models import Dataset, Generation, Study, System
-from studies.services import create_study, delete_dataset, delete_draft, is_frozen
+from studies.services import (
+    create_study,
+    delete_dataset,
+    delete_draft,
+    is_frozen,
+    usual_currency,
+)
 
 PLAIN = ("", "__exact", "__isnull", "__id__exact")
 DATES = ("__gte", "__lt")
@@ -205,7 +211,9 @@ class StudyAdmin(PlainFields, ForResearchers, DeclaredLookups, admin.ModelAdmin[
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
-        create_study(study=obj, owner=cast(User, request.user))
+        owner = cast(User, request.user)
+        obj.currency = form.cleaned_data.get("currency") or usual_currency(owner)
+        create_study(study=obj, owner=owner)
 
     def response_add(
         self, request: HttpRequest, obj: Study, post_url_continue: str | None = None

@@ -135,6 +135,12 @@ def create_study(*, study: Study, owner: User) -> Study:
     return study
 
 
+def usual_currency(owner: User) -> str:
+    """Return the currency of somebody's last study; without any, the default."""
+    theirs = Study.objects.filter(memberships__user=owner).order_by("-created_at")
+    return theirs.values_list("currency", flat=True).first() or Study().currency
+
+
 def systems_named(study: Study, names: Iterable[str]) -> list[System]:
     """Return systems of the study's dataset in the order of these names.
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import Participation
-from annotation.selectors import latest_assignment
+from annotation.selectors import has_test, latest_assignment
 from annotation.services.participations import mark_guidelines_read
 from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
 from studies.markdown import render_markdown
@@ -31,6 +31,7 @@ def guidelines_page(request: HttpRequest, participation: Participation) -> HttpR
         "participation": participation,
         "guidelines": render_markdown(_current_guidelines(participation)),
         "criteria": participation.study.criteria.all(),
+        "test_follows": has_test(participation.study),
         "is_read": participation.guidelines_read_at is not None,
     }
     return render(request, "annotation/guidelines.html", context)

@@ -26,9 +26,9 @@ def pay_as_promised(study: Study) -> Iterator[LaunchCheck]:
     if study.promised_hourly_rate is None:
         return
     # A copy, because a forecast keeps the channels that it reads with its study.
-    found = forecast(copy(study), hits=study.hits.main().count()).other_than_promised
-    if found is not None:
-        yield warning(*found, SIZE)
+    found = forecast(copy(study), hits=study.hits.main().count())
+    for code, sentence in found.against_the_promise:
+        yield warning(code, sentence, SIZE)
 
 
 def tasks_for_each_payment(study: Study) -> Iterator[LaunchCheck]:

@@ -85,7 +85,8 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
 
 def nobody_rates_what_the_test_told(study: Study) -> Iterator[LaunchCheck]:
     """Whoever has learned which text of an instance is right does not judge it afresh."""
-    before = shown_before_rated(study)
+    # Once the study is open, nothing can be done about it.
+    before = shown_before_rated(study) if study.opened_at is None else {}
     if not before:
         return
     listed = get_text_list(

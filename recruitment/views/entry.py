@@ -31,7 +31,7 @@ from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.platform_sync import enqueue_confirmation
 from recruitment.services.reentry import Browser, is_allowed_reentry
 from recruitment.simulation.raters import is_simulated
-from recruitment.terms import asked_of_one, can_fail, checks_can_end_work
+from recruitment.terms import asked_of_one, can_fail, checks_can_end_work, pass_mark_of
 from recruitment.views.arrival import address_of, browser_of, entry_or_open_link
 from studies.markdown import render_markdown
 from studies.models import Study
@@ -150,6 +150,7 @@ def about_channel(channel: Channel) -> dict[str, Any]:
         "pay": newcomers_pay(channel, collection.hits),
         "asked": asked_of_one(study, collection.hits),
         "can_fail": can_fail(study),
+        "needed": pass_mark_of(study),
         "checks_can_end_work": checks_can_end_work(study),
     }
 

@@ -37,7 +37,6 @@ from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, stu
 from studies.models import Study, Unit
 from studies.public_address import public_url
 from studies.refusals import told
-from studies.services import is_frozen
 from tiebreak.digits import money
 from tiebreak.reading.words import counted
 
@@ -146,8 +145,11 @@ def _failed_test(study: Any) -> Iterator[Row]:
 
 def _unmet_checks(frame: StudyFrame) -> Iterator[Row]:
     """Yield how many gold checks nobody can meet besides the others, if a maximum came after them."""
+    screening = frame.study.quality_screening
+    if frame.study.opened_at is not None or not (screening or {}).get("check_rate"):
+        return
     gold = next(one for one in role_counts(frame.study) if one.role == Unit.Role.GOLD)
-    if gold.unmet and not is_frozen(frame.study):
+    if gold.unmet:
         met = counted(gold.needed, "gold check")
         sentence = f"Nobody meets more than {met}, and there are {gold.present}. More only vary who meets which."
         yield Row("note", "gold_units_unmet", "Gold checks", sentence)

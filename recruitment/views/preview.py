@@ -14,7 +14,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import ComprehensionForm
 from annotation.models import HIT, HITUnit, Participation, Rater
-from annotation.selectors import UnitProgress, expected_items, mixes_in_checks, reference_units
+from annotation.selectors import (
+    UnitProgress,
+    expected_items,
+    has_test,
+    mixes_in_checks,
+    reference_units,
+)
 from annotation.services.screening import screening_of
 from annotation.views.comment_box import CommentBox
 from annotation.views.unit_presentation import UnitPage, unit_page
@@ -244,6 +250,7 @@ PAGES = {
         lambda _, study, criteria: {
             "guidelines": render_markdown(study.guidelines),
             "criteria": criteria,
+            "test_follows": has_test(study),
         },
     ),
     "quick-check": Page("Quick check", "annotation/comprehension.html", _quick_check),

@@ -15,6 +15,7 @@ from studies.data.field_checks import check_column, check_fields, complaint
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.settings import SETTINGS
 from studies.models.study import StudySystem
+from studies.services import usual_currency
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import Bundle, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import GENERATIONS, INSTANCES
@@ -140,7 +141,8 @@ def import_design(
 def store_study(spec: StudySpec, dataset: Dataset, owner: User | None) -> Study:
     """Create a draft with this design, whose first member is the owner."""
     settings = {name: setting_value(name, value) for name, value in spec.settings.items()}
-    study = Study.objects.create(dataset=dataset, **_texts(spec), **settings)
+    preset = {"currency": usual_currency(owner)} if owner is not None else {}
+    study = Study.objects.create(dataset=dataset, **_texts(spec), **preset | settings)
     systems = {system.name: system for system in dataset.systems.all()}
     StudySystem.objects.bulk_create(
         StudySystem(study=study, system=systems[name], position=position)

@@ -7,11 +7,18 @@ from django import forms
 
 from studies.design.opened_forms import OpenedModelForm
 from studies.models import Study
+from studies.models.currencies import currency_choices
 from studies.services import is_frozen
 from tiebreak.similarity import SIMILARITIES
 
 # The settings that decide whether both orders of two texts are shown the same number of times.
 ORDERS = ("ratings_per_hit", "further_ratings", "further_share", "pairing")
+
+
+NO_MAXIMUM = (
+    "Enter for how many tasks the reward is paid. Without a maximum, whoever does a single task would"
+    " earn all of it."
+)
 
 
 class StudyDesignForm(OpenedModelForm):
@@ -22,11 +29,12 @@ class StudyDesignForm(OpenedModelForm):
             "consent": "Text in Markdown. Below it, annotators read what is stored about them; this"
             " depends on how they were recruited.",
             "reward": "What one person gets for all the tasks they may do. Where each task is paid,"
-            " fewer tasks get their share. Without a maximum of tasks, a single task earns all of it.",
+            " fewer tasks get their share.",
         }
         widgets = {
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
             "consent": forms.Textarea(attrs={"rows": 8, "cols": 90}),
+            "currency": forms.Select(choices=currency_choices()),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -44,6 +52,13 @@ class StudyDesignForm(OpenedModelForm):
     def editable_parts(self) -> set[str]:
         return set() if is_frozen(self.instance) else {"rows of the design"}
 
+    def _check_what_the_reward_pays(self) -> None:
+        """Without a maximum of tasks, whoever does a single one would earn the whole reward."""
+        tasks = self.cleaned_data.get("hits_per_annotator", self.errors.get("hits_per_annotator"))
+        if "hits_per_annotator" in self.fields and self.cleaned_data.get("reward") and not tasks:
+            error = forms.ValidationError(NO_MAXIMUM, code="reward_without_maximum")
+            self.add_error("hits_per_annotator", error)
+
     def clean_ratings_per_hit(self) -> int:
         wanted: int = self.cleaned_data["ratings_per_hit"]
         stored = Study.objects.filter(pk=self.instance.pk).first()
@@ -57,6 +72,7 @@ class StudyDesignForm(OpenedModelForm):
 
     def clean(self) -> None:
         super().clean()
+        self._check_what_the_reward_pays()
         typed, entered = copy(self.instance), [name for name in ORDERS if name in self.fields]
         for name in self.cleaned_data.keys() & set(ORDERS):
             setattr(typed, name, self.cleaned_data[name])

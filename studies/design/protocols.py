@@ -25,7 +25,7 @@ from studies.models import (
     Study,
     StudyEvent,
 )
-from studies.services import is_frozen, record_event, replace_rows
+from studies.services import is_frozen, record_event, replace_rows, usual_currency
 from tiebreak.errors import DomainError
 
 FOLDER = Path(__file__).parent / "protocol_files"
@@ -81,7 +81,7 @@ def _read(path: Path) -> Protocol:
 @transaction.atomic
 def create_from_protocol(*, protocol: Protocol, owner: User, title: str = "") -> Study:
     """Create a draft study without a dataset from a template."""
-    study = Study.objects.create(title=title or protocol.title)
+    study = Study.objects.create(title=title or protocol.title, currency=usual_currency(owner))
     Membership.objects.create(study=study, user=owner)
     return fill_in(study=study, protocol=protocol, by=owner)
 

@@ -17,6 +17,8 @@ CURRENCIES = frozenset(
     YER ZAR ZMW ZWG
     """.split()  # noqa: SIM905
 )
+# Those that most studies pay in, to choose from first.
+USUAL = ("EUR", "GBP", "USD", "AUD", "CAD", "CHF", "CNY", "INR", "JPY", "SEK")
 NOT_A_CURRENCY = (
     "“{}” is not the code of a currency. Enter one of ISO 4217, such as GBP, EUR or USD."
 )
@@ -25,6 +27,12 @@ NOT_A_CURRENCY = (
 def validate_currency(code: str) -> None:
     if code.upper() not in CURRENCIES:
         raise ValidationError(NOT_A_CURRENCY.format(code), code="not_a_currency")
+
+
+def currency_choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return all codes, the usual ones first."""
+    groups = {"Usual": USUAL, "Others": sorted(CURRENCIES - set(USUAL))}
+    return [(name, [(code, code) for code in codes]) for name, codes in groups.items()]
 
 
 class CurrencyField(models.CharField[str, str]):

@@ -87,10 +87,10 @@ def a_study(*, test: bool = False, gold: bool = False, **design) -> Study:
     study = make_study(**{"comparisons_per_hit": 1, "minutes_per_hit": 2.0} | design)
     if test or gold:
         Generation.objects.update(text=PROSE)
-    plan_hits(study=study)
     for role, is_wanted in ((Unit.Role.QUALIFICATION, test), (Unit.Role.GOLD, gold)):
         if is_wanted:
             degrade_copies(study=study, role=role, n=1)
+    plan_hits(study=study)
     if test or gold:
         Screening.objects.create(
             study=study,

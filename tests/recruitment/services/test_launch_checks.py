@@ -1,4 +1,4 @@
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 import pytest
 from django.db.models import F
@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from annotation.services.planning import ensure_plan, plan_hits
 from annotation.services.reference_units import degrade_copies
+from recruitment.costs import forecast, proposal_for
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.models import encrypted
 from recruitment.services import launch_checks as services
@@ -270,9 +271,10 @@ def test_a_maximum_of_people_that_cannot_give_all_responses_warns():
 def test_pay_below_the_promise_or_far_beyond_it_warns(reward, code):
     study = make_planned(hits_per_annotator=1, minutes_per_hit=4, promised_hourly_rate=15)
     study.channels.create(provider="open-link")
-    Study.objects.filter(pk=study.pk).update(reward=Decimal(reward))
+    Study.objects.filter(pk=study.pk).update(reward=Decimal(reward), consent="", guidelines="")
     study.refresh_from_db()
-    assert warnings(study) - {"pay_not_claimable"} == code
+    unread = {"pay_not_claimable", "no_consent", "no_guidelines"}
+    assert warnings(study) - unread == code
 
 
 @pytest.mark.parametrize(
@@ -453,3 +455,25 @@ def test_a_page_plans_a_draft_on_trial_if_it_has_few_items(monkeypatch, most, ti
     assert "not_planned" in {check.code for check in services.shown_checks(study)}
     assert len(planned) == times
     assert not study.hits.exists()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "code"), [(3, {"last_is_under_promise"}), (4, set()), (5, set()), (2, set())]
+)
+def test_tasks_that_are_left_for_the_last_person_are_paid_as_promised_too(tasks, code):
+    """Of 4 responses, somebody does the fourth alone, after reading for as long as the others."""
+    study = make_planned(instances=4, ratings_per_hit=1, hits_per_annotator=tasks)
+    hour = Decimal(12)
+    Study.objects.update(guidelines="word " * 400, minutes_per_hit=1, promised_hourly_rate=hour)
+    study.refresh_from_db()
+    study.reward = proposal_for(study, hits=4).value
+    study.save()
+    assert {one for one in warnings(study) if "promise" in one} == code
+    cost = forecast(study, hits=4)
+    minutes = {part: round(n, 9) for part, n in cost.asked.parts.items()}
+    read = (400 + len(study.consent.split())) / 200
+    assert minutes == {"consent and guidelines": round(read, 9), "tasks": min(tasks, 4)}
+    lowest = {one.tasks: one.rate for one in cost.lowest}
+    share = (study.reward / tasks).quantize(Decimal("0.01"), ROUND_UP)
+    hours = Decimal(read + 1) / 60
+    assert lowest[1] == (share / hours).quantize(Decimal("0.01"))

@@ -15,6 +15,7 @@ from recruitment.launch.analysis_plan import FIELD_OF
 from recruitment.models import Channel
 from recruitment.pay import Collection
 from recruitment.services.launch_checks import launch_checks
+from studies.design.protocols import create_from_protocol, protocols
 from studies.models import Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
@@ -292,6 +293,7 @@ def costs(client: Any, study: Study, **typed: object) -> Any:
 
 def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
     Channel.objects.create(study=study, provider="panel", settings={"fee_percent": "25"})
+    Study.objects.update(guidelines="", consent="")
     typed = {"ratings_per_hit": 5, "hits_per_annotator": 2, "minutes_per_hit": 6, "reward": "2.00"}
     shown = costs(client, study, **typed, promised_hourly_rate="12")
     cost = shown["cost"]
@@ -354,7 +356,7 @@ TRIPLE = {"minutes_per_hit": "6", "promised_hourly_rate": "12.00", "reward": "2.
 def test_two_of_minutes_hourly_pay_and_reward_propose_the_third(client, study, missing, provider):
     """Two tasks of 6 minutes are 0.2 hours; the reward is for both however a channel pays."""
     Channel.objects.create(study=study, provider=provider)
-    Study.objects.update(guidelines="Read.")
+    Study.objects.update(guidelines="", consent="")
     given = {name: value for name, value in TRIPLE.items() if name != missing}
     offer = costs(client, study, hits_per_annotator=2, **given, **{missing: ""})["offer"]
     assert (offer.field, offer.value) == (missing, Decimal(TRIPLE[missing]))
@@ -368,6 +370,7 @@ def test_two_of_minutes_hourly_pay_and_reward_propose_the_third(client, study, m
     send_step(client, address, **{missing: button.get("value")})
     study.refresh_from_db()
     assert Decimal(str(getattr(study, missing))) == Decimal(TRIPLE[missing])
+    assert button.get("formaction") == f"{address}#id_{missing}"  # where it is typed
     shown = client.get(address)
     assert shown.context["offer"] is None
     assert not codes_on(shown) & {"under_promise", "over_promise"}
@@ -386,6 +389,41 @@ def test_a_proposed_reward_or_time_keeps_the_promise(client, study, hits_per_ann
         cost = costs(client, study, **promised, **dict([proposal]))["cost"]
         assert cost.other_than_promised is None
         assert cost.hourly_rate < Decimal("13.37") * Decimal("1.03")
+
+
+def test_a_reward_needs_a_maximum_of_tasks_so_that_no_single_task_earns_it(client, study):
+    address = page_of("recruitment:size", study)
+    page = send_step(client, address, reward="2.00", hits_per_annotator="")
+    assert codes_of(page, "hits_per_annotator") == ["reward_without_maximum"]
+    assert Study.objects.get().reward is None
+    send_step(client, address, reward="2.00", hits_per_annotator="4")
+    assert Study.objects.get().reward == Decimal(2)
+
+
+def codes_of(page: Any, name: str) -> list[str]:
+    return [error.code for error in page.context["adminform"].form.errors.as_data()[name]]
+
+
+def test_the_warning_of_pay_stands_at_the_reward_and_follows_what_is_typed(client, study):
+    Study.objects.update(guidelines="", consent="", hits_per_annotator=2, minutes_per_hit=6)
+    Study.objects.update(reward=Decimal("2.00"), promised_hourly_rate=Decimal(12))
+    html = lxml.html.fromstring(client.get(page_of("recruitment:size", study)).content)
+    (code,) = html.xpath("//*[@data-code='under_promise']/@data-code")
+    assert html.xpath(f"//div[.//input[@name='reward']]//*[@data-code='{code}']")
+    part = client.get(page_of("recruitment:cost-part", study), {"reward": "2.40"})
+    (warnings,) = lxml.html.fromstring(f"<div>{part.text}</div>").xpath("//*[@hx-swap-oob]")
+    assert warnings.get("id") == "pay-warnings"
+    assert not warnings.xpath(".//*[@data-code]")
+
+
+def test_the_currency_is_chosen_and_that_of_the_last_study_is_preset(client, study, ruth):
+    Study.objects.update(currency="CHF")
+    new = create_from_protocol(protocol=protocols()[0], owner=ruth)
+    assert new.currency == "CHF"
+    html = lxml.html.fromstring(client.get(page_of("recruitment:size", new)).content)
+    codes = html.xpath("//select[@name='currency']//option/@value")
+    assert {"EUR", "GBP", "CHF", "JPY"} <= set(codes)
+    assert html.xpath("//select[@name='currency']//option[@selected]/@value") == ["CHF"]
 
 
 def test_nothing_is_proposed_without_two_values_and_the_tasks_per_person(client, study):

@@ -128,7 +128,7 @@ def test_what_is_skipped_is_optional_until_the_study_opens(ruth):
 def test_a_step_of_which_the_launch_warns_is_not_done_in_the_room_of_the_steps(ruth):
     study = make_study(instances=2)
     Study.objects.update(
-        minutes_per_hit=6, hits_per_annotator=2, reward="1.00", promised_hourly_rate="5"
+        minutes_per_hit=6, hits_per_annotator=2, reward="1.00", promised_hourly_rate="4.9"
     )
     frame = study_frame(study, ruth, place_of("task"))
     assert {one.step.slug for one in frame.steps if one.checks} == set()
