@@ -122,12 +122,23 @@ def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
     ]
     named = {check.where for check in checks} | {LAUNCH}
     rows += [
-        Row(_OF_STEP[one.status.state], one.step.slug, one.step.title, one.status.sentence, one.url)
+        Row(
+            _OF_STEP[one.status.state],
+            one.step.slug,
+            one.step.title,
+            one.status.sentence,
+            _way_to(one, name, frame.study),
+        )
         for name, one in shown_steps.items()
         if name not in named
     ]
     rows += [*_failed_test(frame.study), *_unmet_checks(frame)]
     return sorted(rows, key=lambda row: _ORDER.index(row.state))
+
+
+def _way_to(shown: ShownStep, name: str, study: Study) -> str:
+    """Return the address of a step, or "" if nothing can change there any more."""
+    return "" if study.opened_at is not None and name in FROZEN else shown.url
 
 
 def _failed_test(study: Any) -> Iterator[Row]:

@@ -266,8 +266,8 @@ def test_checks_and_repeats_look_like_any_other_item(design):
         n_shared = {n for n in shared.values() if n > 1}
         assert n_shared == {len(seen) - size - 1}
         assert not any(one.counted for one in seen)
-        bars = [(100 * n / max(12 * size + 6, n)) for n in range(1, len(seen) + 1)]
-        assert [one.counter for one in seen] == [["100", str(round(bar))] for bar in bars]
+        done = [100 * (n - 1) / max(12 * size + 6, n) for n in range(1, len(seen) + 1)]
+        assert [one.counter for one in seen] == [["100", *[str(round(n))] * 2] for n in done]
     assert Rating.objects.filter(superseded=True).count() == 0
     assert 0 < Assignment.objects.filter(check_unit__isnull=False).count() < 24
 
@@ -411,3 +411,17 @@ def test_nobody_meets_an_instance_both_as_a_gold_check_and_as_a_task_while_there
 def test_where_no_other_instance_is_left_everything_is_rated_all_the_same():
     study = study_with_checks(gold=3, check_rate=0.5, instances=6, n=1)
     assert len(take_all(make_participation(study), 6)) == 6
+
+
+def test_progress_has_a_number_and_is_not_full_before_the_last_answer():
+    study = study_with_checks(gold=4, check_rate=0.5, instances=4, n=1)
+    person, done = annotator(study), []
+    while found := re.search(r"data-done>(\d+)%<", (page := person.here()).text):
+        (bar,) = re.findall(r'<p class="task">.*?<progress max="100" value="(\d+)"', page.text)
+        assert bar == found[1]
+        done.append(int(bar))
+        person.send(form_of(page).filled(0))
+    assert len(done) > 4
+    assert done[0] == 0
+    assert done == sorted(done)
+    assert max(done) < 100

@@ -176,13 +176,14 @@ def test_other_peoples_tasks_and_unfinished_ones_lead_to_where_one_should_be():
 
 def test_with_gold_checks_nobody_goes_back_and_each_task_says_so_before_its_answer():
     ann = annotator(study_with_checks(gold=4, n=1, check_rate=1))
-    for _ in range(5):
+    for n in range(5):
         page = ann.here()
         assert previous(page) is None
         assert "data-stays" in page.content.decode()
         # A number of items would tell, beside the tasks announced, how many are gold checks.
         bar = re.search(r'<p class="task".*?</p>', page.content.decode(), re.S)
-        assert not numbers_in(strip_tags(bar[0]))
+        share = f"{page.context['hit'] - 1 and round(100 * n / page.context['hits'])}"
+        assert numbers_in(strip_tags(bar[0])) == {share}
         ann.choose()
     task = Assignment.objects.filter(status="completed").latest("completed_at")
     assert ann.client.get(ann.at("task", task.public_id))["Location"] == ann.at()
