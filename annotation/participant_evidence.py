@@ -63,13 +63,13 @@ class Sign:
 
 
 SAID = {
-    "seconds": "{value} s an answer, others {others} s",
-    "fast": f"{{value}} faster than {FAST_WORDS_PER_MINUTE} words a minute",
-    "agreement": "{value} agreement with others, who have {others}",
-    "repeats": "{value} of {n} repeated items answered the same way",
-    "checks": "{value} of {n} gold checks failed",
-    "first-text": "{value} for the text shown first",
-    "run": "one choice {value} times in a row",
+    "seconds": "{value} s an answer; on the same items, others took {others} s",
+    "fast": f"{{value}} of the answers were faster than {FAST_WORDS_PER_MINUTE} words a minute",
+    "agreement": "{value} agreement with others; on the same items, others agree in {others}",
+    "repeats": "{value} of {n} repeated items were answered the same way",
+    "checks": "{value} of {n} gold checks were failed",
+    "first-text": "{value} of the preferences were for the text shown first",
+    "run": "one choice was made {value} times in a row",
 }
 
 

@@ -190,7 +190,10 @@ def _raters(shown: Shown) -> list[Figure]:
 
 
 def _raters_to_choose(shown: Shown) -> dict[str, Any]:
-    """Return the raters of the page, from the least agreement, and who has figures on it."""
+    """Return the raters of the page and who has figures on it.
+
+    Those come first for whom there are most reasons to look, and then those who agree least.
+    """
     rows = rater_rows(shown.rows.raters, shown.about)
     names = [row.facts.name for row in rows]
     machines = sorted(shown.about.all_units.machines)
@@ -205,7 +208,8 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
         for person in [people.get(row.facts.name)]
     ]
     return {
-        "rows": sorted(listed, key=lambda row: not row[-1]),
+        "rows": sorted(listed, key=lambda row: -len(row[-1])),
+        "unusual": sum(bool(signs) for *_, signs in listed),
         "without_interval": without_interval,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],

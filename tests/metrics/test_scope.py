@@ -85,7 +85,7 @@ def test_a_winner_among_the_most_separable_is_claimed_for_the_selected_instances
     assert of_pair(report).win_rate.value == pytest.approx(0.65, abs=0.06)
     heading = sections(report)[0].wins[0]
     assert "first wins more often than it loses" in heading
-    assert heading.endswith(ON_SELECTED)
+    assert ON_SELECTED in heading
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ A finding never claims more than its interval supports.
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from math import inf
 
 from tiebreak.digits import in_digits, percent
@@ -285,9 +286,9 @@ def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[s
     if any(pair.bad for pair in counts_of(section)):
         explanation += f" {WITHOUT_BAD}"
     if ahead:
-        return _winning(section, ahead, of_these=speaks_of_these(section)), explanation
+        return _winning(section, [*ahead]), explanation
     if here:
-        return _winning(section, here, of_these=True), f"{OTHERS_OPEN} {explanation}"
+        return _winning(section, [*here]), f"{OTHERS_OPEN} {explanation}"
     # A core report has no intervals that hold simultaneously, so nothing follows from it.
     is_compared = section.systems is not None and section.systems.simultaneous is not None
     heading = _no_winner(section) if is_compared else WIN_RATES
@@ -319,6 +320,21 @@ def _ahead_here(section: CriterionSection) -> Estimates:
     }
 
 
+def rates_of_heading(section: CriterionSection) -> Estimates:
+    """Return the win rates with the intervals on which the heading rests."""
+    rates = simultaneous_rates(section)
+    if not _ahead_here(section):
+        return rates
+    return {name: _of_these(rate) for name, rate in rates.items()}
+
+
+def _of_these(rate: Estimate) -> Estimate:
+    inner = next((one for one in rate.narrower if one.scope.instances != "these"), None)
+    if inner is None:
+        return rate
+    return replace(rate, low=inner.low, high=inner.high, stated_scope=inner.scope, narrower=())
+
+
 def is_even(section: CriterionSection) -> bool:
     """Return whether win rates rank the systems, because every two were compared the same number of times."""
     return section.systems is None or section.systems.ranked_by == "win_rate"
@@ -343,14 +359,21 @@ def simultaneous_rates(section: CriterionSection) -> Estimates:
     return systems.simultaneous.win_rate if systems and systems.simultaneous else {}
 
 
-def _winning(section: CriterionSection, rates: Estimates, *, of_these: bool) -> str:
+def _winning(section: CriterionSection, ahead: list[str]) -> str:
+    """Return who wins, and how sure that is: the interval of the one system, or the confidence in all."""
+    rates = {name: rates_of_heading(section)[name] for name in ahead}
     verb = "wins more often than it loses" if len(rates) == 1 else "win more often than they lose"
     systems = section.systems
     sets = (systems and systems.rank_sets) or {}
     if len(sets) > 2 and [name for name, ranks in sets.items() if ranks.worst == 1] == [*rates]:
         verb = f"ranks first of {len(sets)} systems"
-    whose = WITH_THESE if of_these else ""
-    return f"{whose}{', '.join(sorted(rates))} {verb}{_instances_suffix(rates)}"
+    whose = WITH_THESE if speaks_of_these(section) else ""
+    heading = f"{whose}{', '.join(sorted(rates))} {verb}{_instances_suffix(rates)}"
+    if len(rates) > 1:
+        return f"{heading}, with 95% confidence"
+    (rate,) = rates.values()
+    value, low, high = (in_digits(one) for one in (rate.value, rate.low, rate.high))
+    return f"{heading}: win rate {value} ({low} to {high})"
 
 
 def _instances_suffix(rates: Estimates) -> str:

@@ -16,9 +16,9 @@ WEIGHTED = (
     " drawn."
 )
 AT_ONCE = (
-    "A line is the 95% interval of one system alone. The heading rests on wider intervals that hold"
-    " simultaneously for all {n} comparisons, because among many equal systems one often"
-    " seems better by chance."
+    "A line is the 95% interval that holds simultaneously for all {n} comparisons, on which the heading rests,"
+    " because among many equal systems one often seems better by chance. Its thick part is the interval of one"
+    " system alone."
 )
 RANK_SET, RANK_SET_BY_STRENGTH = "Rank set by win rate", "Rank set by Bradley–Terry strength"
 HOW_TO_READ_RANK_SETS = (
@@ -31,7 +31,7 @@ WITH_THESE = "With these annotators, "
 WITHOUT_BAD = "Ratings that call both texts bad are not counted."
 WITH_TWO = "with two ratings or more"
 ALWAYS_WON = "In these ratings, {systems} won every comparison"
-NO_WINNER = "No system is shown to win more often than it loses"
+NO_WINNER = "No system is shown to win more often than it loses: no 95% interval lies above ½"
 TOO_FEW = "{n} {verb} too few to say which system is better"
 TOO_FEW_OF_PAIRS = "There are too few {noun}s to say which system is better"
 SAVED = "Selecting instances saved about {n} ratings for {pair}"

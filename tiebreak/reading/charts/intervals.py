@@ -30,7 +30,10 @@ LINES = {
     **{"strength": "average system", "log odds": "even odds"},
     **{"share of ratings removed": "none", "discernment": "p = 0.05", "p-value": "0.05"},
 }
-LINE_KEY, THICK_KEY = "; line: 95% interval", ", thick for these annotators alone"
+LINE_KEY, THICK_KEY = (
+    "; line: 95% interval",
+    " for annotators like these, its thick part for these alone",
+)
 Reference = tuple[float, str]
 Ground = Callable[[Canvas], Iterable[str]]
 
@@ -102,8 +105,11 @@ def interval_chart(
     reference: float | None = None,
     also: Sequence[Reference] = (),
     bounds: tuple[float, float] | None = None,
+    thick: str = THICK_KEY,
 ) -> Chart:
     """Draw a row per name with its values and intervals, or return nothing if none is defined.
+
+    ``thick`` says what the thick part of a line is.
 
     ``reference`` is the value to compare with, drawn as a line, and ``also`` has more of them with
     their names. ``bounds`` limit the axis.
@@ -127,7 +133,7 @@ def interval_chart(
     said = [f"{name}: {value}" for name, value in values.items() if name != value]
     words = "; ".join([*said, words])
     if any(mark.estimate.has_interval for mark in marks):
-        label += LINE_KEY + THICK_KEY * any(mark.estimate.narrower for mark in marks)
+        label += LINE_KEY + thick * any(mark.estimate.narrower for mark in marks)
     return Chart(finding, words, (*strips, *x_axis(axis, label)), legend)
 
 

@@ -304,9 +304,7 @@ def first_lines(study: Study, report: Report) -> str:
 
 def test_the_summary_says_first_what_was_found_and_of_how_many_ratings(study):
     text = first_lines(study, of_votes([[-1, -1, 0]] * 11 + [[-1, 1, 1]]))
-    assert text.startswith(
-        "With these annotators, a wins more often than it loses (criterion “preference”). "
-    )
+    assert text.startswith("With these annotators, a wins more often than it loses: win rate 0.79 ")
     assert (
         "3 annotators gave 36 ratings of 12 comparisons: a was preferred in 23, b in 2, and neither"
         " in 11 (ties)."

@@ -34,7 +34,11 @@ from tiebreak.reading.figures.raters.agreement import (
     machine_figures,
 )
 from tiebreak.reading.figures.raters.bias import bias_figure
-from tiebreak.reading.figures.systems.systems import strengths_figure, win_rates_figure
+from tiebreak.reading.figures.systems.systems import (
+    RESTS_ON_THICK,
+    strengths_figure,
+    win_rates_figure,
+)
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
 from tiebreak.report.model.report import CriterionSection
@@ -274,7 +278,10 @@ def test_what_holds_for_these_annotators_alone_is_not_said_of_others(section):
     rate = section.systems.win_rate[better]
     assert rate.low < 0.5 < rate.narrower[0].low
     figure = win_rates_figure(section)
-    assert figure.finding == f"With these annotators, {better} wins more often than it loses"
+    ends = " to ".join(in_digits(end) for end in (rate.narrower[0].low, rate.narrower[0].high))
+    heading = f"With these annotators, {better} wins more often than it loses"
+    assert figure.finding == f"{heading}: win rate {in_digits(rate.value)} ({ends})"
+    assert figure.chart.strips[-1].words.endswith(RESTS_ON_THICK)
     assert OTHERS_OPEN in figure.sentence
     assert figure.sentence.endswith(THICK)
     shown = dict(zip(figure.columns, figure.rows[0], strict=True))

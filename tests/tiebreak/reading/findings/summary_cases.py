@@ -62,13 +62,13 @@ SUMMARY = (
     Case(
         "the summary of a finding for new raters",
         lambda: summarised(by_raters(6)),
-        (f"{B_WINS} (criterion “preference”).", SIMILAR_RATERS, TWO_WAY),
+        (f"{B_WINS}: win rate ", SIMILAR_RATERS, TWO_WAY),
         (OTHERS_TOO, OTHERS_OPEN, THESE_RATERS, WATCHED_SCOPE, OF_FEW, OVER_INSTANCES),
     ),
     Case(
         "the summary of a finding for these annotators",
         lambda: summarised(base()),
-        (f"{HERE}{B_WINS} (criterion “preference”).", ONE_PAIR, OTHERS_OPEN, TWO_WAY),
+        (f"{HERE}{B_WINS}: win rate ", ONE_PAIR, OTHERS_OPEN, TWO_WAY),
         (SIMILAR_RATERS, MANY, ALL_RATINGS, OTHERS_TOO),
     ),
     Case(
@@ -93,12 +93,12 @@ SUMMARY = (
         "the summary of a running study",
         lambda: summarised(watching()),
         (f"{SO_FAR} (criterion “preference”).", WATCHED_SCOPE),
-        (f"{A_WINS} (criterion “preference”).",),
+        (f"{A_WINS}: win rate ",),
     ),
     Case(
         "the summary of a finding on a",
         lambda: summarised(with_rates(a=interval(0.55, 0.7), b=interval(0.3, 0.45))),
-        (f"{A_WINS} (criterion “preference”).",),
+        (f"{A_WINS}: win rate ",),
         (f"{SO_FAR} (criterion “preference”).",),
     ),
     Case(

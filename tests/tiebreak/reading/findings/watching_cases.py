@@ -69,7 +69,7 @@ WATCHING = (
     Case(
         "the planned number is reached",
         lambda: wins(replace(watching(), stopping=replace(watching().stopping, is_reached=True))),
-        (f"{A_WINS} |", SIMILAR_RATERS),
+        (f"{A_WINS}: win rate 0", SIMILAR_RATERS),
         (VALID, WATCHED_UNITS, WATCHED_SCOPE, SO_FAR, NO_FINDING_YET),
     ),
     Case(

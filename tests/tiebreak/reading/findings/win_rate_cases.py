@@ -26,13 +26,14 @@ from tiebreak.reading.findings import (
 )
 from tiebreak.reading.messages import (
     AT_ONCE,
+    NO_WINNER,
     OTHERS_OPEN,
     WEIGHTED,
     WIN_RATE_IS,
 )
 from tiebreak.report.model.report import CriterionSection
 
-NOBODY = "No system is shown to win more often than it loses"
+NOBODY = NO_WINNER
 TOO_FEW_ITEMS = "9 items are too few to say which system is better"
 TOO_FEW_ITEMS_1 = "1 item is too few to say which system is better"
 TOO_FEW_OF_ALL = "There are too few instances to say which system is better"
@@ -54,19 +55,19 @@ WINS = (
     Case(
         "an interval for new raters above one half names the system",
         lambda: wins(with_rates(a=interval(0.55, 0.7), b=interval(0.3, 0.45))),
-        (f"{A_WINS} |", WIN_RATE_IS, SIMILAR_RATERS),
+        (f"{A_WINS}: win rate ", WIN_RATE_IS, SIMILAR_RATERS),
         (B_WINS, NOBODY, HERE, THESE_RATERS, OTHERS_OPEN, SELECTED, DATASET, WEIGHTED),
     ),
     Case(
         "a system that always wins, by an interval that ends at its bound",
         lambda: wins(with_rates(a=replace(interval(0.9, 1.0), value=1.0))),
-        (f"{A_WINS} |",),
+        (f"{A_WINS}: win rate ",),
         (NOBODY, HERE),
     ),
     Case(
         "the direction follows the interval",
         lambda: wins(with_rates(a=interval(0.3, 0.45), b=interval(0.55, 0.7))),
-        (f"{B_WINS} |",),
+        (f"{B_WINS}: win rate ",),
         (A_WINS,),
     ),
     Case(
@@ -82,7 +83,7 @@ WINS = (
                 a=interval(0.45, 0.7, these=(0.52, 0.63)), b=interval(0.3, 0.55, these=(0.37, 0.48))
             )
         ),
-        (f"{HERE}{A_WINS} |", OTHERS_OPEN, THESE_RATERS),
+        (f"{HERE}{A_WINS}: win rate ", OTHERS_OPEN, THESE_RATERS),
         (SIMILAR_RATERS, NOBODY, B_WINS, "a, b win more often than they lose"),
     ),
     Case(
@@ -90,19 +91,19 @@ WINS = (
         lambda: wins(
             with_rates(a=interval(0.55, 0.7, raters="these"), b=interval(0.3, 0.45, raters="these"))
         ),
-        (f"{HERE}{A_WINS} |", THESE_RATERS),
+        (f"{HERE}{A_WINS}: win rate ", THESE_RATERS),
         (SIMILAR_RATERS, NOBODY),
     ),
     Case(
         "two raters, from ratings to the heading",
         lambda: wins(by_raters(2)),
-        (f"{HERE}{B_WINS} |", THESE_RATERS),
+        (f"{HERE}{B_WINS}: win rate ", THESE_RATERS),
         (SIMILAR_RATERS, A_WINS),
     ),
     Case(
         "six raters, from ratings to the heading",
         lambda: wins(by_raters(6)),
-        (f"{B_WINS} |", SIMILAR_RATERS),
+        (f"{B_WINS}: win rate ", SIMILAR_RATERS),
         (HERE, THESE_RATERS, A_WINS),
     ),
     Case(
@@ -126,7 +127,7 @@ WINS = (
                 at_once=3, a=interval(0.55, 0.6), b=interval(0.55, 0.6), c=interval(0.2, 0.3)
             )
         ),
-        ("a, b win more often than they lose |",),
+        ("a, b win more often than they lose, with 95% confidence |",),
         (A_WINS, B_WINS, NOBODY),
     ),
     Case(
@@ -144,7 +145,7 @@ WINS = (
         "after a draw with a control sample",
         lambda: wins(drawn()),
         (
-            f"{A_WINS}{DATASET} |",
+            f"{A_WINS}{DATASET}: win rate ",
             WEIGHTED,
             "The figures generalize to the whole dataset and to similar annotators.",
         ),
@@ -163,7 +164,7 @@ WINS = (
             )
         ),
         (
-            f"{A_WINS}{SELECTED} |",
+            f"{A_WINS}{SELECTED}: win rate ",
             "The figures generalize only to the selected instances and to similar annotators.",
         ),
         (DATASET, "to the whole dataset", SIMILAR_RATERS),
@@ -187,7 +188,7 @@ WINS = (
     Case(
         "ten instances or more that all favour one system",
         lambda: wins(few_instances(30)),
-        (f"{HERE}{A_WINS} |", OTHERS_OPEN),
+        (f"{HERE}{A_WINS}: win rate ", OTHERS_OPEN),
         (NOBODY, TOO_FEW_ITEMS, TOO_FEW_ITEMS_1, TOO_FEW_OF_ALL),
     ),
     Case(

@@ -1,19 +1,29 @@
 """Figures of the systems: win rates, strengths, and other rates and ranks on request."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import THICK_KEY, IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
+    NO_ENDS,
+    Cell,
     Figure,
     Simple,
     about_thick_lines,
     draws,
     empty_figure,
+    estimate_cells,
     table_of,
 )
 from tiebreak.reading.figures.systems.success_rates import FULL, TUNED, known_order_sentence
-from tiebreak.reading.findings import best_first, scope_sentence, win_rate_finding
+from tiebreak.reading.findings import (
+    best_first,
+    rates_of_heading,
+    scope_sentence,
+    speaks_of_these,
+    win_rate_finding,
+)
 from tiebreak.reading.messages import NO_SEQUENCE_YET, NO_SHARED_RANK
 from tiebreak.reading.while_open import has_sequences, unreached
 from tiebreak.reading.words import counted, counts_lines
@@ -21,13 +31,14 @@ from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
+from tiebreak.stats.core.results import NarrowerInterval
 
 WIN_RATE = "win rate over the other systems (a tie counts half)"
 MAX_DESCRIBED = 6  # pairs whose counts the text alternative has; all are next to the figure
 WIN_RATES_READING = (
     "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
     " as half a win. The line through it is the 95% interval. The heading names a system whose interval lies to"
-    " the right of ½; with several systems, a wider interval that allows for their number has to. Where the intervals of two systems overlap, do not conclude that"
+    " the right of ½. Where the intervals of two systems overlap, do not conclude that"
     " they are equally good."
 )
 SEQUENCE_READING = (
@@ -91,6 +102,10 @@ EACH_MACHINE_READING = (
     " hollow ones with its full weight (λ = 1), as in ARES. All stay right if the machine rater is biased. Do not"
     " choose among them after you have seen them: the shortest of several intervals is too short."
 )
+PEOPLE = "annotators"
+RESTS_ON_THICK = "the heading rests on the thick part"
+RESTS_ON_LINE = "the heading rests on the whole line"
+ALL_AT_ONCE = " for all systems{these} at once, on which the heading rests, its thick part for one system alone"
 NO_MACHINES: Mapping[str, Estimates] = {}
 NO_UNRATED = "No machine rater has rated items that annotators did not."
 
@@ -102,7 +117,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         reason = section.problems.get("systems", "This criterion compares no systems.")
         return empty_figure("win-rates", "Win rates", reason)
     finding, sentence = win_rate_finding(section)
-    stopping = unreached(section)
+    stopping, thick = unreached(section), THICK_KEY
     if stopping and not has_sequences(stopping):
         # Intervals for one look would show what the heading must not say.
         rates = {name: systems.win_rate[name] for name in best_first(systems)}
@@ -120,21 +135,71 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         label = WIN_RATE
         ordered = {name: systems.win_rate[name] for name in best_first(systems)}
         rows = _rows(ordered, powered, section.simple_raters)
+        drawn, thick = _as_in_heading(section, rows)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
         sentence = f"{sentence} {known_order_sentence(systems.known_order)}".rstrip()
+        if drawn is rows:
+            sentence += about_thick_lines(mark.estimate for row in rows for mark in row.marks)
     counts = counts_lines(section)
     description = ". ".join([finding, *counts[:MAX_DESCRIBED]])
-    chart = interval_chart(rows, finding=description, label=label, reference=0.5, bounds=(0, 1))
+    chart = interval_chart(
+        rows if stopping else drawn,
+        finding=description,
+        label=label,
+        reference=0.5,
+        bounds=(0, 1),
+        thick=thick,
+    )
     return Figure(
         "win-rates",
         finding,
-        f"{sentence}{about_thick_lines(mark.estimate for row in rows for mark in row.marks)}",
+        sentence,
         chart,
-        *table_of(rows),
+        *_table(section, rows),
         reading,
         title="Win rates",
         counts=counts,
     )
+
+
+def _as_in_heading(
+    section: CriterionSection, rows: list[IntervalRow]
+) -> tuple[list[IntervalRow], str]:
+    """Return the rows as drawn, and what thick lines are in them: the heading's interval is drawn.
+
+    Of several systems that is the wider one that holds for all of them at once.
+    """
+    together = section.systems and section.systems.simultaneous
+    if together is None or together.n_win_rates < 2:
+        rests = RESTS_ON_THICK if speaks_of_these(section) else RESTS_ON_LINE
+        return rows, f"{THICK_KEY}; {rests}"
+    wide, of_these = rates_of_heading(section), speaks_of_these(section)
+
+    def drawn(name: str, one: Mark) -> Mark:
+        alone = one.estimate
+        inner = alone.narrower[:1] if of_these else ()
+        ends = inner or (NarrowerInterval(alone.low, alone.high, alone.scope, alone.method),)
+        line = wide.get(name, alone) if one.series == PEOPLE else alone
+        return replace(one, estimate=replace(line, narrower=ends if line.has_interval else ()))
+
+    marks = [tuple(drawn(row.name, one) for one in row.marks) for row in rows]
+    return [replace(row, marks=of_row) for row, of_row in zip(rows, marks, strict=True)], (
+        ALL_AT_ONCE.format(these=" and these annotators" * of_these)
+    )
+
+
+def _table(
+    section: CriterionSection, rows: list[IntervalRow]
+) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
+    """Return what the rows have, and the ends that hold for all systems at once, if these differ."""
+    columns, cells = table_of(rows)
+    together = section.systems and section.systems.simultaneous
+    if together is None or together.n_win_rates < 2 or unreached(section):
+        return columns, cells
+    wide = {(name, PEOPLE): rate for name, rate in rates_of_heading(section).items()}
+    ends = (estimate_cells(wide[row[:2]])[1:3] if row[:2] in wide else NO_ENDS for row in cells)
+    added = zip(cells, ends, strict=True)
+    return (*columns, "low_all_at_once", "high_all_at_once"), tuple((*a, *b) for a, b in added)
 
 
 def machine_win_rates_figure(section: CriterionSection) -> Figure:
@@ -279,7 +344,7 @@ def _rows(
         IntervalRow(
             name,
             (
-                Mark("human", rate, "annotators"),
+                Mark("human", rate, PEOPLE),
                 *(
                     Mark(kinds[machine], of_machine[name], f"annotators and {machine}")
                     for machine, of_machine in sorted(powered.items())

@@ -3,8 +3,13 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+from tests.tiebreak.report.sections.systems.test_simultaneous import rows
 from tests.tiebreak.report.test_sections import of, preferences
-from tiebreak.reading.figures.systems.systems import machine_win_rates_figure
+from tiebreak.digits import in_digits
+from tiebreak.reading.figures.systems.systems import (
+    machine_win_rates_figure,
+    win_rates_figure,
+)
 
 
 def test_win_rates_by_machines_stand_beside_those_by_annotators():
@@ -21,3 +26,17 @@ def test_win_rates_by_machines_stand_beside_those_by_annotators():
     assert {row[1] for row in alone.rows} == {"judge"}
     assert alone.sentence.startswith(figure.sentence)
     assert alone.sentence != figure.sentence
+
+
+def test_the_picture_draws_the_interval_that_the_heading_states():
+    """Of several systems that is the one that holds for all at once; the table has both."""
+    figure = win_rates_figure(of(rows([f"s{n}" for n in range(4)], lead=0.4)))
+    _, interval = figure.finding.split(": win rate ")
+    strip = next(strip for strip in figure.chart.strips if strip.name == "s0")
+    assert strip.value == interval
+    row = dict(zip(figure.columns, figure.rows[0], strict=True))
+    value, low, high = (
+        in_digits(row[name]) for name in ("value", "low_all_at_once", "high_all_at_once")
+    )
+    assert f"{value} ({low} to {high})" == interval
+    assert row["low_all_at_once"] < row["low"]
