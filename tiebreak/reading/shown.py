@@ -382,14 +382,24 @@ def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
             if stratum.stratifier == stratifier
         ]
         if rows:
-            tables.append(Table(title, rows, NOTES.get(stratifier, "")))
+            rows, shared = _reason_below(rows)
+            note = " ".join(filter(None, (shared, NOTES.get(stratifier, ""))))
+            tables.append(Table(title, rows, note))
     return tables
+
+
+def _reason_below(rows: Sequence[Row]) -> tuple[list[Row], str]:
+    """Return a table's rows without the reason that several cells share, and that reason."""
+    numbers, shared = reason_once([number for row in rows for number in row.numbers])
+    each = iter(numbers)
+    return [replace(row, numbers=[next(each) for _ in row.numbers]) for row in rows], shared
 
 
 def _row(stratum: StratumSection, share: str, estimates: list[Estimate]) -> Row:
     name = stratum_name(stratum.stratifier, stratum.stratum)
     if not stratum.n_units:
-        return Row(name, 0, share, [Number("–", "", Svg(), NO_UNITS)] * len(estimates))
+        rest = [_EMPTY_CELL] * (len(estimates) - 1)
+        return Row(name, 0, share, [Number("–", "", Svg(), NO_UNITS), *rest])
     return Row(name, stratum.n_units, share, [number(estimate) for estimate in estimates])
 
 

@@ -25,6 +25,20 @@ P_VALUE = re.compile(r"(^|_)p(_|$)")  # columns of p-values
 SLOPES = "fatigue-slopes"
 COLUMNS = {"share": percent, "typical_seconds": duration, "seconds": duration}  # by their beginning
 NO_ENDS = (None, None)
+# What pages call columns that programs know by shorter names.
+HEADINGS = {
+    "low": "95% interval from",
+    "high": "to",
+    "n": "computed from",
+    "method": "method of the interval",
+    "instances": "holds for instances",
+    "raters": "holds for annotators",
+    "reason": "why a number is missing",
+    "low_these_raters": "for these annotators alone, from",
+    "high_these_raters": "for these annotators alone, to",
+    "low_all_at_once": "for all systems at once, from",
+    "high_all_at_once": "for all systems at once, to",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,7 @@ class Figure:
     @property
     def headings(self) -> list[str]:
         """The columns' display names."""
-        return [column.replace("_", " ") for column in self.columns]
+        return [HEADINGS.get(column, column.replace("_", " ")) for column in self.columns]
 
     @property
     def cells(self) -> Iterator[list[str]]:
