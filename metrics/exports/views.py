@@ -26,8 +26,10 @@ from metrics.exports.report_files import ReportFilesJob, start_report_files
 from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
 from studies.access import Right, of_study, shows_study
 from studies.models import Study
+from studies.models.shown_fields import field_columns
 from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
+from tiebreak.formats.export_columns import RATINGS_WITH_TEXTS
 
 MAX_EXPORTS = 20
 WANTED = ("pdf", "zip")  # which file of a report a page waits for
@@ -188,8 +190,10 @@ def download_export(_: HttpRequest, study: Study, job_id: str) -> FileResponse:
 
 @shows_study
 def ratings_csv(request: HttpRequest, study: Study) -> HttpResponse | FileResponse:
-    """Send the ratings so far with their texts; a worker writes a large study's ratings."""
+    """Send the ratings that count with their texts, or all if asked; a worker writes those of a large study."""
     export = StudyExport(study, ["csv"], with_texts=True)
+    if "all" not in request.GET:
+        export.ratings = export.ratings.in_statistics()
     if export.counts.rows > MAX_DIRECT:
         messages.info(request, TOO_MANY_FOR_DIRECT.format(MAX_DIRECT), extra_tags="too_many")
         return redirect("metrics:data-and-report", study.pk)
@@ -289,6 +293,7 @@ def _page(study: Study, form: ExportForm | None = None) -> dict[str, Any]:
     return {
         "here": "data-and-report",
         "form": form,
+        "csv_columns": {**RATINGS_WITH_TEXTS, **field_columns(study.fields)}.items(),
         "choices": [form["with_texts"], form["with_comments"]],
         "kinds": kinds,
         "benchmark_kinds": benchmarks,

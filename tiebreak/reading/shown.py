@@ -47,6 +47,7 @@ from tiebreak.stats import Estimate, RankSet, undefined
 
 BY_MACHINE = "Win rate by {machine} alone"
 WORTH = "Worth as many human ratings, with {machine}"
+RULE = "This is its rule."
 NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
 MIXED_BY_COIN = "Mixed if a coin answered"
@@ -341,12 +342,27 @@ def _biases(bias: Bias) -> Estimates:
     return {FIRST_SHOWN: bias.position, LONGER: bias.length}
 
 
+def _of_rule(bias: Estimate, name: str, section: CriterionSection) -> Estimate:
+    """Return a bias without its interval if it is the rule itself, which other items would not change."""
+    if abs(bias.value) < 1 or name not in (section.simple_raters or ()):
+        return bias
+    return replace(bias, low=nan, high=nan, narrower=(), reason=RULE)
+
+
 def machine_biases(section: CriterionSection) -> list[Row]:
     """Return the biases of each machine rater, in the order of `_biases`."""
     machines = section.bias.machines if section.bias else {}
     kinds = kinds_of(machines, section.simple_raters)
     return [
-        Row(name, 0, "", [number(estimate, kind=kinds[name]) for estimate in _biases(one).values()])
+        Row(
+            name,
+            0,
+            "",
+            [
+                number(_of_rule(estimate, name, section), kind=kinds[name])
+                for estimate in _biases(one).values()
+            ],
+        )
         for name, one in sorted(machines.items())
     ]
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from annotation.exports import export_jobs
 from annotation.exports.study_export import FORMATS
+from annotation.models import Rating
 from jobs.kinds import Progress
 from jobs.models import Job
 from metrics.exports.views import KINDS
@@ -163,9 +164,19 @@ def test_the_ratings_come_at_once_with_their_texts(client, study):
     answer = client.get(at("ratings-csv", study.pk))
     assert answer["Content-Type"].startswith("text/csv")
     rows = csv_of(answer)
-    assert len(rows) == 21
+    assert len(rows) == 20
     assert {row["winner"] for row in rows} == {"old", "new", "tie", "bad"}
     assert rows[0]["text_a"] == f"old on {rows[0]['unit']}"
+
+
+def test_the_ratings_that_do_not_count_come_only_if_asked(client, study):
+    first = Rating.objects.filter(unit__study=study).in_statistics().first()
+    Rating.objects.filter(pk=first.pk).update(excluded=True)
+    asked = {n: csv_of(client.get(at("ratings-csv", study.pk) + n)) for n in ("", "?all=1")}
+    counted = Rating.objects.filter(unit__study=study).in_statistics().count()
+    assert (len(asked[""]), len(asked["?all=1"])) == (counted, 21)
+    columns = dict(client.get(at("data-and-report", study.pk)).context["csv_columns"])
+    assert asked[""][0].keys() <= columns.keys()
 
 
 def test_the_ratings_of_a_large_study_are_left_to_a_worker(client, study, monkeypatch):
