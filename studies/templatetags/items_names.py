@@ -12,7 +12,7 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def items_name(context: dict[str, Any], name: object) -> SafeString:
+def items_name(context: dict[str, Any], name: str) -> SafeString:
     """Write a cell of a table as pictures write names: with a link where the page has its address."""
     address = (context.get("items_links") or {}).get(key_in(name))
     return mark_safe(link_to(conditional_escape(name), address))  # noqa: S308

@@ -303,7 +303,9 @@ def _strata(about: CriterionSection) -> Iterator[Block]:
     """Yield agreement by stratum, without the strata that are too small for an interval."""
     strata = [stratum for stratum in about.strata if stratum.n_units]
     shown = {
-        stratum_name(stratum.stratifier, stratum.stratum): stratum.human_human.krippendorff_alpha
+        str(
+            stratum_name(stratum.stratifier, stratum.stratum)
+        ): stratum.human_human.krippendorff_alpha
         for stratum in strata
         if stratum.human_human.krippendorff_alpha.has_interval
     }

@@ -125,8 +125,8 @@ def kinds_of_item(section: CriterionSection) -> list[StratumSection]:
 
 
 def _column(stratum: StratumSection, n: int) -> Column:
-    name = stratum_name(stratum.stratifier, stratum.stratum)
-    name = name.removeprefix("separability ")  # which the corner of the table says
+    words = stratum_name(stratum.stratifier, stratum.stratum)
+    name = words.removeprefix("separability ")  # which the corner of the table says
     key = (stratum.stratifier, stratum.stratum)
     return Column(f"{name[:1].upper()}{name[1:]}", counted(n, "item"), key)
 

@@ -169,7 +169,7 @@ def _as_in_heading(
 
     Of several systems that is the wider one that holds for all of them at once.
     """
-    together = section.systems and section.systems.simultaneous
+    together = section.systems.simultaneous if section.systems else None
     if together is None or together.n_win_rates < 2:
         rests = RESTS_ON_THICK if speaks_of_these(section) else RESTS_ON_LINE
         return rows, f"{THICK_KEY}; {rests}"
@@ -193,10 +193,11 @@ def _table(
 ) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
     """Return what the rows have, and the ends that hold for all systems at once, if these differ."""
     columns, cells = table_of(rows)
-    together = section.systems and section.systems.simultaneous
+    together = section.systems.simultaneous if section.systems else None
     if together is None or together.n_win_rates < 2 or unreached(section):
         return columns, cells
-    wide = {(name, PEOPLE): rate for name, rate in rates_of_heading(section).items()}
+    rates = rates_of_heading(section)
+    wide: dict[tuple[Cell, ...], Estimate] = {(name, PEOPLE): rates[name] for name in rates}
     ends = (estimate_cells(wide[row[:2]])[1:3] if row[:2] in wide else NO_ENDS for row in cells)
     added = zip(cells, ends, strict=True)
     return (*columns, "low_all_at_once", "high_all_at_once"), tuple((*a, *b) for a, b in added)
