@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
+from string import ascii_lowercase
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.chart import ItemsName
@@ -405,10 +406,21 @@ def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
 
 
 def _reason_below(rows: Sequence[Row]) -> tuple[list[Row], str]:
-    """Return a table's rows without the reason that several cells share, and that reason."""
-    numbers, shared = reason_once([number for row in rows for number in row.numbers])
-    each = iter(numbers)
-    return [replace(row, numbers=[next(each) for _ in row.numbers]) for row in rows], shared
+    """Return a table's rows with a mark for each reason that several cells share, and the reasons."""
+    given = Counter(one.reason for row in rows for one in row.numbers if one.text != "–")
+    shared = [reason for reason, n in given.items() if reason and n > 1]
+    marks = {reason: f"({letter})" for reason, letter in zip(shared, ascii_lowercase, strict=False)}
+    marked = [
+        replace(
+            row,
+            numbers=[
+                one if one.text == "–" else replace(one, reason=marks.get(one.reason, one.reason))
+                for one in row.numbers
+            ],
+        )
+        for row in rows
+    ]
+    return marked, " ".join(f"{mark} {reason}" for reason, mark in marks.items())
 
 
 def _row(stratum: StratumSection, share: str, estimates: list[Estimate]) -> Row:

@@ -20,7 +20,13 @@ from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.digits import in_digits
 from tiebreak.reading.figures.files import CONTENT_TYPES
 from tiebreak.reading.findings import STRATA, best_first, stratum_name
-from tiebreak.reading.shown import bias_estimates, head_to_head, machine_biases, rater_measures
+from tiebreak.reading.shown import (
+    bias_estimates,
+    head_to_head,
+    machine_biases,
+    rater_measures,
+    section_of,
+)
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
@@ -292,3 +298,13 @@ def test_the_page_shows_names_for_people_and_the_report_names_for_programs(clien
     assert "PA=1" not in html
     assert "&lt;=" not in html
     assert '"PA=1"' in client.get(reverse("metrics:report", args=[study.pk])).content.decode()
+
+
+def test_a_reason_that_cells_of_a_table_share_stands_once_below_it():
+    (about,) = report_of(preferences([[1, 1, 1], [1, -1, 1]] * 5)).criteria.values()
+    for table in section_of("preference", about).tables:
+        reasons = [n.reason for row in table.rows for n in row.numbers if n.text not in ("", "–")]
+        long = [reason for reason in reasons if len(reason) > 3]
+        assert len(long) == len({*long})
+        assert all(reason in table.note for reason in reasons if reason.startswith("("))
+    assert any("(a)" in table.note for table in section_of("preference", about).tables)
