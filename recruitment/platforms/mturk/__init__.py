@@ -172,7 +172,7 @@ class MTurk(Platform):
 
     def pay(self, channel: Channel, payment: Payment) -> str:
         participation = payment.participation
-        token = f"tiebreak-{payment.pk}"
+        token = f"tiebreak-{payment.public_id}"  # which no other server's payment has
         _client(channel).bonus(
             participation.rater.external_id,
             participation.submission_id,
@@ -211,7 +211,7 @@ def _create_hit(channel: Channel, participants: int, entry_url: str) -> str:
         lifetime=timedelta(hours=int(options.get("hours_open", 72))),
         duration=timedelta(minutes=max(30, 3 * minutes)),
         entry_url=entry_url,
-        token=f"tiebreak-{channel.pk}",
+        token=f"tiebreak-{study.pk}-{channel.pk}",
     )
 
 

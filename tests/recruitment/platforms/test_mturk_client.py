@@ -8,6 +8,7 @@ from decimal import Decimal
 from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
@@ -19,9 +20,11 @@ from botocore import exceptions
 from botocore.config import Config
 from botocore.stub import Stubber
 
+from annotation.models import Participation, Rater
 from recruitment.identities import UnusableId
+from recruitment.models import Channel, Payment
 from recruitment.platforms.base import PlatformEntry, PlatformReport, SubmissionStatus
-from recruitment.platforms.mturk import PREVIEW, read_frame_entry
+from recruitment.platforms.mturk import PLATFORM, PREVIEW, read_frame_entry
 from recruitment.platforms.mturk.client import (
     LONG_AGO,
     XMLNS,
@@ -293,6 +296,17 @@ def test_a_repeated_bonus_says_so(stub):
         client.bonus("A1", "ASSIGNMENT1", Decimal(1), "Thank you", "x")
     assert caught.value.may_be_done
     assert not caught.value.is_retryable
+
+
+def test_a_bonus_has_a_token_that_no_other_server_uses(monkeypatch):
+    """The platform calls a bonus repeated that has the token of another, and does not pay it."""
+    silent = SimpleNamespace(bonus=lambda *_: None)
+    monkeypatch.setattr("recruitment.platforms.mturk._client", lambda _: silent)
+    participation = Participation(rater=Rater(external_id="A1"), submission_id="ASSIGNMENT1")
+    here, there = (Payment(pk=7, participation=participation, amount=1) for _ in range(2))
+    tokens = [PLATFORM.pay(Channel(), payment) for payment in (here, there, here)]
+    assert tokens[0] == tokens[2] != tokens[1]
+    assert max(map(len, tokens)) <= 64
 
 
 def test_a_repeated_hit_says_so(stub):
