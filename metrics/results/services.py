@@ -105,11 +105,9 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
 def _design(study: Study, main_machine: str) -> str:
     """Return a digest of the names and scales that the report uses, and of its main machine rater."""
     kind = {name: Value(name, output_field=CharField()) for name in ("criterion", "system", "")}
-    criteria = study.criteria.order_by().values_list(
-        kind["criterion"], "pk", "name", "scale", "position"
-    )
+    criteria = study.criteria.order_by().values_list(kind["criterion"], "name", "scale", "position")
     systems = study.study_systems.order_by().values_list(
-        kind["system"], "system", "system__name", kind[""], "position"
+        kind["system"], "system__name", kind[""], "position"
     )
     design = repr([*sorted(criteria.union(systems, all=True)), main_machine])
     return hashlib.sha256(design.encode()).hexdigest()[:12]
