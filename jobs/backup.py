@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ CHUNK = 1024 * 1024
 NO_CLIENT = "{} is not on this machine. Install PostgreSQL's client programs, of the server's version or newer."
 FAILED = "{} failed: {}"
 NOT_A_BACKUP = "{} is not a backup that `manage.py backup` wrote. Name another file."
-DAMAGED = "The backup is damaged: {} is not as its manifest says. Use another backup."
+DAMAGED = "The file is damaged: {} is not as its manifest says. Use another file."
 OTHER_DATABASE = (
     "The backup is of {}, and TIEBREAK_DATABASE_URL names a database of {}. Name an empty one of the same"
     " kind."
@@ -71,10 +71,10 @@ class Manifest:
 
     @property
     def is_of_this_key(self) -> bool:
-        return self.key == _digest_of_key()
+        return self.key == digest_of_key()
 
 
-def _digest_of_key() -> str:
+def digest_of_key() -> str:
     return salted_hmac("jobs.backup", "", algorithm="sha256").hexdigest()[:16]
 
 
@@ -87,12 +87,12 @@ def back_up(*, path: Path) -> Manifest:
         with ZipFile(partial, "w", ZIP_DEFLATED, compresslevel=1) as archive:
             for name, file in [(DATABASE, dump), *_stored_files()]:
                 with suppress(FileNotFoundError):  # files expire, also now
-                    files[name] = _add(archive, name, file)
+                    files[name] = add_file(archive, name, file)
             manifest = Manifest(
                 version=__version__,
                 made_at=database_now().isoformat(),
                 database=connection.vendor,
-                key=_digest_of_key(),
+                key=digest_of_key(),
                 migrations=migrations,
                 rows=rows,
                 files=files,
@@ -114,11 +114,16 @@ def _folders() -> Iterator[tuple[str, Path]]:
     return ((name, Path(getattr(settings, setting))) for name, setting in FOLDERS.items())
 
 
-def _add(archive: ZipFile, name: str, file: Path) -> str:
+def add_file(archive: ZipFile, name: str, file: Path) -> str:
     """Add a file to the archive, and return the digest of what was added."""
+    with file.open("rb") as source:
+        return add(archive, name, iter(lambda: source.read(CHUNK), b""))
+
+
+def add(archive: ZipFile, name: str, content: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
-    with file.open("rb") as source, archive.open(name, "w", force_zip64=True) as target:
-        while chunk := source.read(CHUNK):
+    with archive.open(name, "w", force_zip64=True) as target:
+        for chunk in content:
             digest.update(chunk)
             target.write(chunk)
     return digest.hexdigest()
@@ -194,11 +199,10 @@ def restore(*, path: Path) -> Manifest:
         raise DomainError("not_a_backup", NOT_A_BACKUP.format(path)) from error
     with archive:
         _check_target(manifest)
-        for name, digest in manifest.files.items():
-            _check_file(archive, name, digest)
+        check_files(archive, manifest, apart_from={DATABASE})
         _load(archive)
         for name in manifest.files.keys() - {DATABASE}:
-            _restore_file(archive, name)
+            restore_file(archive, name)
     with connection.cursor() as cursor:
         rows, _ = _state(cursor)
     if rows != manifest.rows:
@@ -240,18 +244,19 @@ def known_migrations() -> set[str]:
     return {f"{app}.{name}" for app, name in loader.disk_migrations}
 
 
-def _check_file(archive: ZipFile, name: str, digest: str) -> None:
-    """Raise `DomainError` unless the file is whole, and belongs into one of the folders."""
-    found = hashlib.sha256()
-    try:
-        with archive.open(name) as source:
-            while chunk := source.read(CHUNK):
-                found.update(chunk)
-        is_inside = name == DATABASE or _target_of(name) is not None
-    except (BadZipFile, KeyError) as error:
-        raise DomainError("damaged", DAMAGED.format(name)) from error
-    if found.hexdigest() != digest or not is_inside:
-        raise DomainError("damaged", DAMAGED.format(name))
+def check_files(archive: ZipFile, manifest: Manifest, *, apart_from: Container[str]) -> None:
+    """Raise `DomainError` unless all is as the manifest says, and belongs into one of the folders."""
+    for name, digest in manifest.files.items():
+        found = hashlib.sha256()
+        try:
+            with archive.open(name) as source:
+                while chunk := source.read(CHUNK):
+                    found.update(chunk)
+        except (BadZipFile, KeyError) as error:
+            raise DomainError("damaged", DAMAGED.format(name)) from error
+        is_inside = name in apart_from or _target_of(name) is not None
+        if found.hexdigest() != digest or not is_inside:
+            raise DomainError("damaged", DAMAGED.format(name))
 
 
 def _target_of(name: str) -> Path | None:
@@ -273,7 +278,7 @@ def _load(archive: ZipFile) -> None:
             _run_client("pg_restore", "--single-transaction", "--exit-on-error", dump)
 
 
-def _restore_file(archive: ZipFile, name: str) -> None:
+def restore_file(archive: ZipFile, name: str) -> None:
     target = _target_of(name)
     assert target is not None
     target.parent.mkdir(parents=True, exist_ok=True)
