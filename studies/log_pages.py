@@ -89,7 +89,7 @@ def _of(kind: str, keys: Iterable[tuple[datetime, str, int]]) -> list[int]:
 
 
 def _of_event(event: StudyEvent) -> LogLine:
-    by = event.by.get_username() if event.by else ""
+    by = event.by.get_username() if event.by else event.by_name
     return LogLine(event.at, by, event.get_verb_display(), event.details_in_words)
 
 

@@ -194,7 +194,7 @@ def known_dataset_of(
     Datasets of other owners are never shared.
     """
     datasets = Dataset.objects.filter(sha256=digest, created_by=owner)
-    known = next((d for d in datasets if _content_digest_now(d) == digest), None)
+    known = next((d for d in datasets if content_digest_now(d) == digest), None)
     if known is not None and known_dataset == "refuse":
         raise DomainError(
             "known_dataset",
@@ -205,7 +205,7 @@ def known_dataset_of(
     return known
 
 
-def _content_digest_now(dataset: Dataset) -> str:
+def content_digest_now(dataset: Dataset) -> str:
     """Return the hash of the current content, because texts or systems may have changed."""
     systems = list(dataset.systems.values_list("name", "is_control"))
     return content_digest(

@@ -56,6 +56,8 @@ class StudyEvent(models.Model):
         MAIN_MACHINE = "main-machine", "chose the main machine rater"
         FOLLOW_UP = "follow-up", "made a follow-up study of a licence"
         RECOUNT = "recount", "recounted the ratings"
+        MOVE = "move", "moved the study to another server"
+        RECEIVE = "receive", "received the study from another server"
         LICENCE_DRIFT = "licence-drift", "revoked a licence because agreement dropped"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
@@ -63,6 +65,8 @@ class StudyEvent(models.Model):
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
+    # Who it was on the server from which the study came, if they have no account on this one.
+    by_name = models.CharField(max_length=150, blank=True, db_default="")
     verb = OpenChoiceField(choices=Verb.choices)
     details = models.JSONField(default=dict)
 
