@@ -23,6 +23,7 @@ from jobs.clock import database_now
 from jobs.models import UNFINISHED, Job
 from metrics.moving.belonging import Kind, belongings, fields_of, label
 from recruitment.services.lifecycle import close_study
+from studies.ciphers import Encrypted
 from studies.data.bundle_import import content_digest_now
 from studies.models import Study, StudyEvent
 from studies.services import record_event
@@ -31,7 +32,6 @@ from tiebreak.errors import DomainError
 from tiebreak.reading.words import counted
 
 CHUNK = 2000
-ENCRYPTED = "secret"  # in the names of fields that this server's key encrypts
 IS_DRY_RUN = "This is a dry run, which moves with its study. Name the study {}."
 IS_OPEN = (
     "The study is open, and people must not rate it on two servers. Pause it, wait until nobody is at work,"
@@ -107,11 +107,12 @@ class _Lines:
     n: int = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        names = [one.attname for one in fields_of(self.model)]
+        carried = fields_of(self.model)
+        secrets = {one.attname: "" for one in carried if isinstance(one, Encrypted)}
+        names = [one.attname for one in carried]
         for row in self.rows.values(*names).iterator(chunk_size=CHUNK):
             self.n += 1
-            values = {name: "" if ENCRYPTED in name else value for name, value in row.items()}
-            yield json.dumps(values, default=_as_text).encode() + b"\n"
+            yield json.dumps(row | secrets, default=_as_text).encode() + b"\n"
 
 
 def _as_text(value: object) -> str:

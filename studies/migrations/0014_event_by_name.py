@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0010_single_sign_on'),
+        ('studies', '0013_second_factors_unreadable'),
     ]
 
     operations = [
