@@ -345,6 +345,11 @@ class TaskPosition:
     total: int
     previous: str = ""
 
+    @property
+    def percent_done(self) -> int:
+        """Rounded down, so that it is full after the last answer only."""
+        return 100 * (self.number - 1) // max(self.total, 1)
+
 
 def position_among_tasks(
     sheet: Worksheet, position: int, progress: "AnnotatorProgress", previous: str = ""

@@ -247,6 +247,7 @@ def _page(
         "client_key": uuid4(),
         "hit": task_position.number,
         "hits": task_position.total,
+        "done": task_position.percent_done,
         "previous_task": task_position.previous,
         "stays": not assignment.stage and mixes_in_checks(study),
         "needed": _pass_mark(assignment),

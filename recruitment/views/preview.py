@@ -185,6 +185,7 @@ def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) 
         "stays": has_checks,
         "hit": 1,
         "hits": expected_items(study, tasks) if has_checks else tasks,
+        "done": 0,
     }
 
 

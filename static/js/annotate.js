@@ -352,6 +352,32 @@
     }
   });
 
+  // --- A source above the texts that does not fit its box ------------------------------------------
+  const source = document.querySelector(".source");
+  const more = document.querySelector(".more");
+  const boxed = window.matchMedia("(max-width: 60rem)");
+  // Where the button would hide as much as is left, the box grows instead.
+  function showMore() {
+    more.hidden = true;
+    source.classList.remove("whole");
+    const rest = boxed.matches ? source.scrollHeight - source.clientHeight : 0;
+    more.hidden = rest <= 0;
+    if (rest > 0 && rest <= 2 * more.offsetHeight) showWhole();
+  }
+  function showWhole() {
+    more.hidden = true;
+    source.classList.add("whole");
+  }
+  if (source) {
+    showMore();
+    boxed.addEventListener("change", showMore);
+    document.fonts.ready.then(showMore);
+    more.firstElementChild.addEventListener("click", () => {
+      showWhole();
+      source.focus({ preventScroll: true });
+    });
+  }
+
   // --- Once the page has loaded, send what has not been sent --------------------------------------
   const isChanged = (input) =>
     input.type === "radio" ? input.checked && !input.defaultChecked : input.value !== input.defaultValue && input.checkValidity();

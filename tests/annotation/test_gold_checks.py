@@ -11,7 +11,7 @@ from lxml.html import fromstring
 
 from annotation.gold_checks import has_check
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rating
-from annotation.selectors import is_a_first, worksheet
+from annotation.selectors import TaskPosition, is_a_first, worksheet
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import (
@@ -266,8 +266,8 @@ def test_checks_and_repeats_look_like_any_other_item(design):
         n_shared = {n for n in shared.values() if n > 1}
         assert n_shared == {len(seen) - size - 1}
         assert not any(one.counted for one in seen)
-        done = [100 * (n - 1) / max(12 * size + 6, n) for n in range(1, len(seen) + 1)]
-        assert [one.counter for one in seen] == [["100", *[str(round(n))] * 2] for n in done]
+        done = [100 * (n - 1) // max(12 * size + 6, n) for n in range(1, len(seen) + 1)]
+        assert [one.counter for one in seen] == [["100", *[str(n)] * 2] for n in done]
     assert Rating.objects.filter(superseded=True).count() == 0
     assert 0 < Assignment.objects.filter(check_unit__isnull=False).count() < 24
 
@@ -411,6 +411,11 @@ def test_nobody_meets_an_instance_both_as_a_gold_check_and_as_a_task_while_there
 def test_where_no_other_instance_is_left_everything_is_rated_all_the_same():
     study = study_with_checks(gold=3, check_rate=0.5, instances=6, n=1)
     assert len(take_all(make_participation(study), 6)) == 6
+
+
+@pytest.mark.parametrize("total", [0, 1, 3, 199, 1000])
+def test_progress_is_never_rounded_up_to_full(total):
+    assert TaskPosition(max(total, 1), total).percent_done < 100
 
 
 def test_progress_has_a_number_and_is_not_full_before_the_last_answer():

@@ -227,6 +227,38 @@ def test_no_hostile_text_breaks_the_policy_or_the_layout(
     assert [url for url in requested if not url.startswith(live_server.url)] == []
 
 
+LINE = "One line of a source that people have to read before they answer.\n\n"
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+@pytest.mark.parametrize(("lines", "is_cut"), [(1, False), (3, False), (30, True)])
+def test_on_a_phone_a_source_is_cut_under_a_button_or_not_at_all(
+    browser, live_server, has_script, lines, is_cut
+):
+    context = browser.new_context(
+        java_script_enabled=has_script, viewport={"width": 360, "height": 740}
+    )
+    page = context.new_page()
+    rated(page, live_server, (MARKDOWN, CHANGED))
+    Instance.objects.update(source=LINE * lines)
+    page.reload()
+    source = page.get_by_role("region", name="Source text")
+    more = source.get_by_role("button", name="Show all of it")
+    expect(more).to_be_visible(visible=is_cut and has_script)
+    if is_cut and has_script:
+        assert source.evaluate(HIDDEN) > 0
+        check_fits(page)
+        check_accessible(page)
+        more.click()
+        expect(more).to_be_hidden()
+        expect(source).to_be_focused()
+    assert source.evaluate(HIDDEN) == 0
+    context.close()
+
+
+HIDDEN = "box => box.scrollHeight - box.clientHeight"
+
+
 @pytest.mark.parametrize("has_script", [True, False])
 def test_fields_are_read_beside_the_source_on_a_dark_phone(browser, live_server, has_script):
     phone = {"width": 360, "height": 740}
