@@ -19,6 +19,7 @@ from studies.design.steps import (
     register_simulated,
     register_step,
 )
+from studies.instance_selection.set_aside import N_SET_ASIDE, every_instance_is_used
 from studies.models import SelectedInstance, Study
 
 whole = ReportSnapshot.objects.filter(study=OuterRef("pk"), digest="")
@@ -33,7 +34,7 @@ def generate_select_status(study: Study, facts: Facts) -> StepStatus:
     if facts["has_draw"]:
         return done("Instances are drawn.")
     if facts["has_texts"]:
-        return done("Every instance with texts to rate is used.")
+        return done(every_instance_is_used(facts["n_set_aside"]))
     return missing(NO_TEXTS) if study.dataset_id else not_needed("There are no instances yet.")
 
 
@@ -49,6 +50,7 @@ register_step(
             "has_draw": Exists(SelectedInstance.objects.filter(study=OuterRef("pk"))),
             "has_texts": HAS_TEXTS,
             "has_pairs": HAS_PAIRS,
+            "n_set_aside": N_SET_ASIDE,
         },
     )
 )

@@ -52,6 +52,7 @@ from studies.instance_selection.sampling import (
     start_sampling,
 )
 from studies.instance_selection.scoring import ScoringJob
+from studies.instance_selection.set_aside import every_instance_is_used, set_aside
 from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System
 from studies.refusals import form_errors, told_on
 from tiebreak.digits import money
@@ -381,7 +382,7 @@ STEPS: dict[str, Step] = {
 
 def _take_all(request: HttpRequest, study: Study) -> str:
     plan = take_all_and_plan(study=study, by=cast(User, request.user))
-    return f"Every instance with texts to rate is used. Planned {plan.summary}"
+    return f"{every_instance_is_used(len(set_aside(study)))} Planned {plan.summary}"
 
 
 def _job(request: HttpRequest, study: Study) -> Job:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 
 import pytest
+from django.contrib.auth.models import User
 from django.db.models import Count
 
 from annotation.services.planning import (
@@ -25,7 +26,9 @@ from annotation.services.screening import (
     reference_units_needed,
     screening_problems,
 )
+from studies.design.steps import study_frame
 from studies.models import Generation, InstanceSelection, Screening, Study, Unit
+from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
 from tests.studies.instance_selection.test_drawing import scored_study
@@ -242,6 +245,9 @@ def test_nobody_rates_the_instances_of_the_test_unless_these_are_many(instances,
     in_test, rated = (instances_of(study, role) for role in ("qualification", "main"))
     assert len(in_test - rated) == set_aside
     assert len(rated) == instances - set_aside
+    steps = study_frame(study, User.objects.create_superuser("ada")).steps
+    (shown,) = (one for one in steps if one.step.slug == "generate-select")
+    assert numbers_in(shown.status.sentence) == ({str(set_aside)} if set_aside else set())
 
 
 def instances_of(study: Study, role: str) -> set[int]:
