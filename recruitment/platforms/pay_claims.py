@@ -26,10 +26,10 @@ class PayClaim(StrEnum):
 
 
 CHOICES = {
-    PayClaim.SEND: "They send their code to the address below",
+    PayClaim.SEND: "They send their code to an address that you enter",
     PayClaim.SHOW: "They show their code to the person who invited them",
     PayClaim.UNASKED: "You pay all invited people; nobody has to ask",
-    PayClaim.OWN: "In another way, which you describe below",
+    PayClaim.OWN: "In another way, which you describe",
 }
 AT_THE_END = {
     PayClaim.SEND: "To be paid {amount}, send this code to {contact}.",

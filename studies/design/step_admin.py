@@ -75,6 +75,7 @@ class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):
             "here": self.slug,
             "is_frozen": is_frozen(study),
             "can_save": self.has_change_permission(request, study),
+            "goes_on_by_saving": True,
             **self.context_of(request, study),
         }
         # Django would look for the template of the study's complete form.

@@ -1,6 +1,6 @@
 """The steps *Data* and *Task* of a study, and its members."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -17,6 +17,7 @@ from studies.design.step_admin import DesignRows, StepAdmin, StepRows, step_page
 from studies.design.steps import count_of
 from studies.members.memberships import Members, MembershipForm
 from studies.models import Criterion, Generation, Membership, Study, StudySystem, System
+from tiebreak.reading.words import scale_in_words
 
 # The pages of the preview that show what this step changes.
 LABELS = ("source_label", "left_label", "right_label")
@@ -98,12 +99,21 @@ def _scoring_study(request: HttpRequest, survey: Study) -> Study | None:
 class CriterionRows(CountsFromOne, DesignRows, admin.StackedInline[Criterion, Study]):
     model = Criterion
     fields = ("name", "question", "scale", "reason", "reason_length", "position")
+    readonly_fields = ("frozen_scale",)
     verbose_name, verbose_name_plural = "question", "Questions"
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "scale":
             kwargs |= {"widget": ScaleCards, "help_text": ""}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_fields(self, request: HttpRequest, obj: Study | None = None) -> Sequence[str]:
+        can_choose = self.has_change_permission(request, obj)
+        return [name if can_choose or name != "scale" else "frozen_scale" for name in self.fields]
+
+    @admin.display(description="scale")
+    def frozen_scale(self, criterion: Criterion) -> str:
+        return scale_in_words(criterion.scale).capitalize()
 
 
 class TaskStep(StepAdmin):

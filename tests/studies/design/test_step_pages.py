@@ -14,6 +14,7 @@ from studies.models import Membership, Study, StudyEvent
 from studies.services import record_event
 from tests.pages import codes_on, levels_on, send
 from tests.studies.factories import make_open_study, make_study
+from tiebreak.reading.words import scale_in_words
 
 LABELS = ("source_label", "left_label", "right_label")
 pytestmark = pytest.mark.django_db
@@ -98,15 +99,23 @@ def test_the_parts_are_labelled_in_the_preview_before_the_step_is_saved(client, 
     assert (study.source_label, study.left_label, study.right_label) == ("Article", "A", "<B>")
 
 
-def test_save_and_continue_leads_where_the_button_of_the_list_leads_and_save_back(client, study):
+def test_save_and_continue_leads_to_the_next_step_and_save_back(client, study):
     here, values = page_of("studies:task", study), task_of(study)
     leads_to = page_of("recruitment:quality", study)
     assert send(client, here, values | {"_next": "1"})["Location"] == leads_to
-    (button,) = lxml.html.fromstring(client.get(here).content).xpath(
-        "//nav//a[contains(@class, 'button')]"
-    )
-    assert button.get("href") == leads_to
     assert send(client, here, values)["Location"] == here
+
+
+def test_one_button_leads_on_from_each_step(client, study):
+    for name in ("studies:data", "studies:task", "recruitment:quality", "recruitment:size"):
+        assert ways_on(client, page_of(name, study)) == ["_next"], name
+    link = page_of("recruitment:quality", study)
+    assert ways_on(client, page_of("metrics:generate-select", study)) == [link]
+
+
+def ways_on(client, address):
+    page = lxml.html.fromstring(client.get(address).content)
+    return page.xpath("//nav//a[contains(@class, 'button')]/@href | //button/@name[. = '_next']")
 
 
 def test_a_new_row_is_offered_after_saving_without_javascript(client, study):
@@ -147,6 +156,9 @@ def test_of_an_opened_study_the_wording_can_be_changed_and_the_question_cannot(c
     html = client.get(here).content.decode()
     assert "data-frozen" in html
     assert 'name="criteria-0-scale_card"' not in html
+    scale = study.criteria.get().scale
+    assert scale not in html
+    assert scale_in_words(scale).lower() in html.lower()
     values = task_of(study, guidelines="Clearer.")
     values["criteria-0-question"] = "Which is worse?"
     send(client, here, values)
