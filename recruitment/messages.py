@@ -233,8 +233,8 @@ PROMISED = "An hour of all that is asked is paid {0} {2}, and the study promises
 PAYS_LESS = "Raise the reward to at least {} {}, or lower the minutes or the tasks per annotator."
 PAYS_MORE = "Check the reward, the minutes and the tasks per annotator."
 LAST_IS_PAID_LESS = (
-    "{0} are left for the last person, who earns {1} {3} an hour with the time before the first task,"
-    " and {2} is promised. {4}"
+    "The last person finds only {0} and earns {1} {3} an hour, counting the time before the first task;"
+    " {2} is promised. {4}"
 )
 DIVIDES = "With at most {} tasks for each annotator, nobody is left with so few."
 DIVIDES_NOT = (
