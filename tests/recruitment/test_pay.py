@@ -31,6 +31,7 @@ from recruitment.services.payments import note_payment, store_payment
 from recruitment.services.platform_sync import apply_reports
 from recruitment.terms import owed
 from studies.models import Screening, Study
+from tests.annotation.annotators import Annotator
 from tests.annotation.places import take_place
 from tests.annotation.services.test_screening import answer_all
 from tests.pages import codes_on, numbers_in
@@ -222,6 +223,14 @@ def test_every_channel_names_the_test_and_what_who_fails_it_gets(admin_client, r
             page = admin_client.get(address, {"page": "welcome", "via": provider}).text
             (told,) = re.findall(r"<li data-test>(.*?)</li>", page, re.S)
             assert numbers_in(told) == {"1", *(["0.40"] if stated else [])}, provider  # 1 of 1 item
+
+
+@pytest.mark.parametrize("has_test", [True, False])
+def test_the_guidelines_say_whether_a_test_follows(has_test):
+    study = opened(["open-link"], test=has_test, **PAYING)
+    person, version = Annotator(study), study.versions.count()
+    person.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": version})
+    assert ("data-test-follows" in person.here().text) == has_test
 
 
 @pytest.mark.parametrize(("opened", "has_pace"), [(120, True), (60, False)])

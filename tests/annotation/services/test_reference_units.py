@@ -208,6 +208,18 @@ def test_where_everything_is_rated_it_is_said_how_many_are_shown_before():
     assert sum(shown_before_rated(study).values()) == 2
 
 
+def test_a_copy_that_nobody_chose_how_to_make_has_all_sentences_and_one_of_another_text():
+    study = make_study(instances=8)
+    for text in Generation.objects.order_by("pk"):
+        text.text = f"Item {text.pk} is first. It has a second sentence. It ends with {text.pk}."
+        text.save(update_fields=["text"])
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
+    for unit in study.units.filter(role="gold"):
+        original, copy = sorted((one.text for one in unit.generations), key=len)
+        of_original, of_copy = (Counter(re.findall(r"[^.]+\.", text)) for text in (original, copy))
+        assert {s.strip() for s in of_original} < {s.strip() for s in of_copy}
+
+
 POEM = "# {0}\n\nThe *day* begins at {0}. It ends late. Nobody minds.\n\n- one {0}\n- two\n- three"
 CODE = "def day(date):\n    # Weekends are off, {0}.\n    if date == {0}:\n        return 'off'\n    return 'on'\n"
 SHORT = "Good evening, ladies and gentlemen,\nand welcome to item {0}!"

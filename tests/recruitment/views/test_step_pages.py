@@ -304,6 +304,20 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
     assert (study.ratings_per_hit, study.reward) == (3, None)
 
 
+def test_the_minutes_of_each_part_and_the_lowest_hourly_pay_are_shown(client, study):
+    Study.objects.update(guidelines="word " * 400, consent="")
+    typed = {"hits_per_annotator": 3, "minutes_per_hit": 6, "reward": "6.00", "ratings_per_hit": 2}
+    page = client.get(page_of("recruitment:cost-part", study), typed)
+    html = lxml.html.fromstring(page.content)
+    assert html.xpath("//@data-minutes") == ["consent and guidelines", "tasks"]
+    assert page.context["cost"].asked.parts == {"consent and guidelines": 2, "tasks": 18}
+    # Of eight responses, two are left: 4.00 for 2 minutes of reading and 12 of work.
+    assert html.xpath("//@data-lowest") == ["1", "2"]
+    lowest = [(one.rate, one.is_for_the_last) for one in page.context["cost"].lowest]
+    assert lowest == [(Decimal(15), False), (Decimal("17.14"), True)]
+    assert page.context["cost"].maximum_that_divides == 2
+
+
 def test_a_refused_form_keeps_the_costs_of_what_is_typed_and_opens_only_what_is_wrong(
     client, study
 ):
