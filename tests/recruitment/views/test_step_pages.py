@@ -434,6 +434,8 @@ def test_the_currency_is_chosen_and_that_of_the_last_study_is_preset(client, stu
     Study.objects.update(currency="CHF")
     new = create_from_protocol(protocol=protocols()[0], owner=ruth)
     assert new.currency == "CHF"
+    client.post(reverse("admin:studies_study_add"), {"title": "By hand", "unit_kind": "comparison"})
+    assert Study.objects.get(title="By hand").currency == "CHF"
     html = lxml.html.fromstring(client.get(page_of("recruitment:size", new)).content)
     codes = html.xpath("//select[@name='currency']//option/@value")
     assert {"EUR", "GBP", "CHF", "JPY"} <= set(codes)
