@@ -39,6 +39,21 @@ def open_dashboard(page: Page, url: str, study: Study) -> None:
     page.goto(f"{url}/studies/{study.pk}/")
 
 
+@pytest.mark.parametrize("path", ["", "results/"])
+def test_a_page_of_a_closed_study_asks_once_for_news(live_server, chromium_page: Page, path):
+    study = make_open_study(instances=6, comparisons_per_hit=1, ratings_per_hit=2)
+    rate(study, "ann")
+    Study.objects.filter(pk=study.pk).update(status=Study.Status.CLOSED)
+    refresh_report(study=study)
+    log_in(chromium_page, live_server.url, study)
+    answers: list[int] = []
+    chromium_page.on("response", lambda got: "numbers/" in got.url and answers.append(got.status))
+    chromium_page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+    chromium_page.wait_for_timeout(3000)
+    assert answers.count(286) == 1
+    assert answers[-1] == 286
+
+
 def test_ratings_appear_by_themselves_and_statistics_once_computed(
     live_server, chromium_page: Page, monkeypatch
 ):
