@@ -281,7 +281,7 @@ def for_which_kinds(machines: Sequence[MachineEvidence], *, is_reached: bool) ->
         return NONE_TESTED.format(reasons=" ".join(untested))
     answer = f"{'; '.join(able)}." if able else NONE_PASSES.format(tested=", ".join(tested))
     return answer + "".join(
-        NOT_TESTED.format(kinds=", ".join(kinds), reason=reason)
+        NOT_TESTED.format(kinds=counted(len(kinds), "kind"), reason=reason)
         for reason, kinds in untested.items()
     )
 

@@ -33,7 +33,7 @@ UNREACHED = (
 NOT_KNOWN_YET = "Not known before the planned number of responses is reached."
 NONE_TESTED = "None: no kind could be tested. {reasons}"
 NONE_PASSES = "None: no machine rater passes the test on {tested}."
-NOT_TESTED = " Not tested: {kinds}. {reason}"
+NOT_TESTED = " Not tested: {kinds} of item. {reason}"
 
 # Refusals.
 EVIDENCE_PENDING = (

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import isclose, isnan, nan
 from string import ascii_lowercase
 
 from tiebreak.digits import in_digits
@@ -345,9 +345,9 @@ def _biases(bias: Bias) -> Estimates:
 
 def _of_rule(bias: Estimate, name: str, section: CriterionSection) -> Estimate:
     """Return a bias without its interval if it is the rule itself, which other items would not change."""
-    if abs(bias.value) < 1 or name not in (section.simple_raters or ()):
-        return bias
-    return replace(bias, low=nan, high=nan, narrower=(), reason=RULE)
+    if name in (section.simple_raters or ()) and isclose(abs(bias.value), 1):
+        return replace(bias, low=nan, high=nan, narrower=(), reason=RULE)
+    return bias
 
 
 def machine_biases(section: CriterionSection) -> list[Row]:

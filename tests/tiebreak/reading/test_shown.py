@@ -1,5 +1,7 @@
 import json
 import re
+from math import isnan, nan
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
@@ -21,6 +23,7 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.figures.files import CONTENT_TYPES
 from tiebreak.reading.findings import STRATA, best_first, stratum_name
 from tiebreak.reading.shown import (
+    RULE,
     bias_estimates,
     head_to_head,
     machine_biases,
@@ -28,6 +31,7 @@ from tiebreak.reading.shown import (
     section_of,
 )
 from tiebreak.report import REPORT_VERSION, build_report
+from tiebreak.stats import Estimate
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
 pytestmark = pytest.mark.django_db
@@ -128,6 +132,26 @@ def test_biases_of_machine_raters_stand_with_the_machine_raters_and_not_with_peo
         in_digits(one.value) if one.is_defined else "–" for one in (bias.position, bias.length)
     ]
     assert not [measure for measure in rater_measures(about) if "judge" in measure.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "has_interval"),
+    [
+        ("longer", 1 - 1e-16, False),
+        ("longer", 0.9, True),
+        ("judge", 1.0, True),
+        ("longer", nan, False),
+    ],
+)
+def test_a_rule_that_always_does_what_is_measured_has_no_interval(name, value, has_interval):
+    bias = Estimate(value, 0.87, 1.0, 60, reason="Undefined here." if isnan(value) else None)
+    of_name = SimpleNamespace(position=bias, length=bias)
+    about = SimpleNamespace(
+        bias=SimpleNamespace(machines={name: of_name}), simple_raters=("longer",)
+    )
+    (row,) = machine_biases(about)
+    assert {bool(one.interval) for one in row.numbers} == {has_interval}
+    assert {RULE in one.reason for one in row.numbers} == {not (has_interval or isnan(value))}
 
 
 def test_the_foot_of_a_page_says_only_what_all_its_intervals_share(client, study):

@@ -31,14 +31,14 @@ HEADINGS = {
     "high": "to",
     "n": "computed from",
     "method": "method of the interval",
-    "instances": "holds for instances",
-    "raters": "holds for annotators",
     "reason": "why a number is missing",
     "low_these_raters": "for these annotators alone, from",
     "high_these_raters": "for these annotators alone, to",
     "low_all_at_once": "for all systems at once, from",
     "high_all_at_once": "for all systems at once, to",
 }
+# Before the estimate, columns of these names are counts.
+SCOPES = {"instances": "holds for instances", "raters": "holds for annotators"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,11 @@ class Figure:
     @property
     def headings(self) -> list[str]:
         """The columns' display names."""
-        return [HEADINGS.get(column, column.replace("_", " ")) for column in self.columns]
+        estimate = self.columns.index("value") if "value" in self.columns else len(self.columns)
+        return [
+            (HEADINGS | SCOPES if n > estimate else HEADINGS).get(column, column.replace("_", " "))
+            for n, column in enumerate(self.columns)
+        ]
 
     @property
     def cells(self) -> Iterator[list[str]]:

@@ -25,7 +25,7 @@ from tiebreak.reading.charts.intervals import (
     interval_glyph,
 )
 from tiebreak.reading.charts.lines import Line, line_chart
-from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure
+from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, empty_figure
 from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.raters.agreement import (
@@ -82,6 +82,13 @@ def test_every_figure_is_drawn_with_finding_data_and_reading(section):
         assert figure.rows
         assert {len(row) for row in figure.rows} == {len(figure.columns)}
         assert " style=" not in figure.chart.page() + figure.chart.file()
+
+
+def test_a_column_is_the_scope_of_an_estimate_only_after_it():
+    columns = ("instances", "raters", *ESTIMATE_COLUMNS)
+    heads = replace(empty_figure("f", "", ""), columns=columns).headings
+    assert heads[:2] == ["instances", "raters"]
+    assert len(set(heads)) == len(heads)
 
 
 def test_the_text_alternative_has_the_finding_and_the_numbers(section):
