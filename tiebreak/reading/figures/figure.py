@@ -27,18 +27,18 @@ COLUMNS = {"share": percent, "typical_seconds": duration, "seconds": duration}  
 NO_ENDS = (None, None)
 # What pages call columns that programs know by shorter names.
 HEADINGS = {
-    "low": "95% interval from",
+    "low": "95% from",
     "high": "to",
-    "n": "computed from",
+    "n": "based on",
     "method": "method of the interval",
     "reason": "why a number is missing",
-    "low_these_raters": "for these annotators alone, from",
-    "high_these_raters": "for these annotators alone, to",
+    "low_these_raters": "these raters alone, from",
+    "high_these_raters": "these raters alone, to",
     "low_all_at_once": "for all systems at once, from",
     "high_all_at_once": "for all systems at once, to",
 }
 # Before the estimate, columns of these names are counts.
-SCOPES = {"instances": "holds for instances", "raters": "holds for annotators"}
+SCOPES = {"instances": "holds for instances", "raters": "holds for raters"}
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def test_an_estimate_and_its_interval_stand_in_one_cell():
     )
     table = data_table(figure)
     assert table == DataTable(
-        "Finding", ("system", "value", "computed from"), (("a", "0.50 (0.25 to 0.75)", "9"),), "R"
+        "Finding", ("system", "value", "based on"), (("a", "0.50 (0.25 to 0.75)", "9"),), "R"
     )
 
 
