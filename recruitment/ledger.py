@@ -231,6 +231,13 @@ class Ledger:
     def money(self) -> Money:
         return _money(self.study, self.people.filter(Q(is_paid=True)))
 
+    @cached_property
+    def excluded(self) -> tuple[int, Cost]:
+        """How many people were paid although their ratings do not count, and what that cost."""
+        people = self.people.filter(Q(is_paid=True), status=Participation.Status.EXCLUDED)
+        paid = _money(self.study, people)
+        return people.count(), Cost(paid.rewards, paid.fees)
+
     def rows_on(self, name: str) -> list[LedgerRow]:
         return self.rows_of(self.listed(name))
 

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from jobs.clock import database_now
 from metrics.messages import AT_ONE_LOOK, CLOSED_EARLY, NEEDED_ASSUMES, NOT_IN_SIGHT, REACHED
 from recruitment.costs import highest_fee, per_response
+from recruitment.ledger import Ledger
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
 from tiebreak.digits import in_digits, money
@@ -46,6 +48,7 @@ def stopping_context(study: Study, section: CriterionSection) -> dict[str, Any]:
         "needed": _rows(study, section, stopping),
         "within_a_pair": _within_a_pair(section),
         "more_buys": _more_buys(study, section) if stopping.is_reached else [],
+        "for_excluded": _for_excluded(study) if stopping.is_reached else "",
         "assumes": NEEDED_ASSUMES,
         "at_one_look": AT_ONE_LOOK,
     }
@@ -93,6 +96,13 @@ def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, 
     sees = smallest_differences(section)
     sizes = [section.n_ratings * times for times in SIZES if section.n_ratings * times in sees]
     return [(f"{n:,}", in_digits(sees[n]), f"{money(n * each)} {study.currency}") for n in sizes]
+
+
+def _for_excluded(study: Study) -> str:
+    """Return what was paid beyond the ratings that count, to people who were excluded."""
+    n, cost = Ledger(study, database_now()).excluded
+    annotators = "an excluded annotator" if n == 1 else f"{n} excluded annotators"
+    return f", and {money(cost.total)} {study.currency} for {annotators}" if n else ""
 
 
 def _within_a_pair(section: CriterionSection) -> str:

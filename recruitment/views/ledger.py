@@ -43,7 +43,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "beyond_budget": accounting.beyond_budget,
         "under_promise": accounting.under_promise,
         "by_platform": any(map(pays_by_platform, accounting.plan.channels.all())),
-        "by_hand": _by_hand(accounting.plan) if _may_owe(accounting) else [],
+        "by_hand": _by_hand(accounting) if accounting.costs else [],
         "has_fees": highest_fee(accounting.plan.channels.all()) > 0,
         "most": accounting.maximum if accounting.costs else None,
         "lists": lists_with_people(entries),
@@ -67,15 +67,21 @@ def _may_owe(accounting: Accounts) -> bool:
     return costs is not None and bool(costs.owed or study.status != Study.Status.CLOSED)
 
 
-def _by_hand(study: Study) -> list[str]:
-    """Return what the researcher does to pay people of each channel that does not pay them itself."""
+def _by_hand(accounting: Accounts) -> list[str]:
+    """Return what the researcher does to pay people of each channel that does not pay them itself.
+
+    Once all are paid, it is what people read of their pay.
+    """
+    study, may_owe = accounting.plan, _may_owe(accounting)
     channels = list(study.channels.all()) or [Channel(study=study, provider=OPEN_LINK)]
     known = [(platforms().get(one.provider), one) for one in channels]
-    return [
-        f"{platform.title}: {pay_by_hand(one)}"
+    said = [
+        (platform.title, pay_by_hand(one) if may_owe else platform.claim_at_the_start(one))
         for platform, one in known
         if platform and not platform.pays_participants
     ]
+    read = "" if may_owe else "People read: "
+    return [f"{title}: {read}{how}" for title, how in said if how]
 
 
 @require_POST

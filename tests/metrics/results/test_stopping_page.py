@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from metrics.messages import REACHED
 from metrics.results.services import refresh_report
@@ -100,6 +101,19 @@ def test_four_times_the_ratings_cost_four_times_as_much_and_see_half_the_differe
     Study.objects.filter(pk=study.pk).update(reward=None)
     study.refresh_from_db()
     assert stopping_context(study, reached)["more_buys"] == []
+
+
+def test_pay_of_excluded_people_stands_beside_the_pay_for_ratings(study):
+    about = section(study)
+    reached = replace(about, stopping=replace(about.stopping, is_reached=True))
+    first, second = study.participations.order_by("pk")[:2]
+    for person in (first, second):
+        person.payments.create(
+            amount="3.75", currency="GBP", kind="reward", status="paid", created_at=timezone.now()
+        )
+    assert stopping_context(study, reached)["for_excluded"] == ""
+    study.participations.filter(pk=first.pk).update(status="excluded")
+    assert "3.75 GBP" in stopping_context(study, reached)["for_excluded"]
 
 
 def test_few_instances_have_no_forecast():

@@ -19,6 +19,7 @@ from annotation.services.screening import begin_stage
 from metrics.exports.document.study_facts import limitations
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
+from recruitment.platforms import platforms
 from recruitment.platforms.pay_claims import PayClaim
 from recruitment.services.entry import get_or_create_participation
 from recruitment.services.lifecycle import close_study
@@ -167,6 +168,20 @@ def test_the_hourly_rate_is_what_was_really_paid_for_the_time_it_took():
     money = ledger(study).money  # whose time says nothing about the pay for an hour
     assert (money.median_hourly_rate, money.under_promise, money.timed) == (9, 1, 2)
     assert sum(row.is_under_promise for row in ledger(study).rows) == 1
+
+
+@pytest.mark.parametrize("claim", [*PayClaim, None])
+def test_how_people_were_paid_is_said_when_all_are(client, claim):
+    study = paying_study(User.objects.create_superuser("ruth"))
+    client.force_login(User.objects.get())
+    settings = {"pay_claim": claim, "pay_contact": "pay@n.org", "pay_instruction": "Send a bill."}
+    settings = settings if claim else {}
+    channel = Channel.objects.create(study=study, provider="open-link", settings=settings)
+    close_study(study=study)
+    page = client.get(reverse("recruitment:ledger", args=[study.pk]))
+    said = page.context["by_hand"]
+    assert len(said) == (claim is not None)
+    assert all(platforms()["open-link"].claim_at_the_start(channel) in one for one in said)
 
 
 @pytest.mark.parametrize("claim", [*PayClaim, None])
