@@ -16,7 +16,7 @@ from annotation.filters import (
     separability_column,
     separability_ends,
 )
-from annotation.models import Rating
+from annotation.models import Tally
 from studies.models import Instance, Study, Unit
 from tiebreak.stats import range_edges
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA, UNDEFINED, separability_strata
@@ -30,8 +30,9 @@ FilterChoices = dict[str, list[str]]
 
 def filter_choices(study: Study) -> FilterChoices:
     """Return the values of each filter that has a list of values."""
-    counted = Rating.objects.filter(unit__study=study).in_statistics()
-    main = study.units.filter(pk__in=counted.order_by().values("unit")).order_by()
+    # Tallies have few rows: a database without statistics of its tables took minutes over ratings.
+    rated = Tally.objects.filter(unit__study=study, n__gt=0).order_by().values("unit")
+    main = study.units.filter(role=Unit.Role.MAIN, set_aside=False, pk__in=rated).order_by()
     versions = study.versions.values_list("number", flat=True)
     return {
         "category": _few(main.exclude(instance__category="").values_list("instance__category")),
