@@ -1,6 +1,6 @@
 """The steps *Data* and *Task* of a study, and its members."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -99,7 +99,7 @@ def _scoring_study(request: HttpRequest, survey: Study) -> Study | None:
 class CriterionRows(CountsFromOne, DesignRows, admin.StackedInline[Criterion, Study]):
     model = Criterion
     fields = ("name", "question", "scale", "reason", "reason_length", "position")
-    readonly_fields = ("frozen_scale",)
+    readonly_fields = (*CountsFromOne.readonly_fields, "frozen_scale")  # type: ignore[misc]
     verbose_name, verbose_name_plural = "question", "Questions"
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -107,9 +107,11 @@ class CriterionRows(CountsFromOne, DesignRows, admin.StackedInline[Criterion, St
             kwargs |= {"widget": ScaleCards, "help_text": ""}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
-    def get_fields(self, request: HttpRequest, obj: Study | None = None) -> Sequence[str]:
-        can_choose = self.has_change_permission(request, obj)
-        return [name if can_choose or name != "scale" else "frozen_scale" for name in self.fields]
+    def get_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        fields = super().get_fields(request, obj)
+        if self.has_change_permission(request, obj):
+            return fields
+        return ["frozen_scale" if name == "scale" else name for name in fields]
 
     @admin.display(description="scale")
     def frozen_scale(self, criterion: Criterion) -> str:

@@ -158,6 +158,7 @@ def test_of_an_opened_study_the_wording_can_be_changed_and_the_question_cannot(c
     assert 'name="criteria-0-scale_card"' not in html
     scale = study.criteria.get().scale
     assert scale not in html
+    assert re.search(r'readonly">\s*1\s*<', html)  # the position, counted from one
     assert scale_in_words(scale).lower() in html.lower()
     values = task_of(study, guidelines="Clearer.")
     values["criteria-0-question"] = "Which is worse?"
