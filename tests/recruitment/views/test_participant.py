@@ -88,6 +88,17 @@ def test_it_works(member):
     assert "Source text" in shown.content.decode()
 
 
+@pytest.mark.parametrize("role", ["owner", "editor", "analyst"])
+def test_the_page_leads_back_to_the_results_on_raters(member, role):
+    study = paying_study()
+    ann = make_participation(study, "ann")
+    complete(ann)
+    client = member(study, role)
+    address = reverse("metrics:results-tab", args=[study.pk, "raters"])
+    assert f'href="{address}"' in client.get(page_of(ann)).content.decode()
+    assert client.get(address).status_code == 200
+
+
 def test_answers_are_shown_as_they_were_on_the_screen(member):
     """Whatever side a system was on, the page says which side was chosen."""
     study = paying_study()
