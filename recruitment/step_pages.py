@@ -214,7 +214,8 @@ class SizeStep(CollectingStep):
         ),
         _part(
             "Time and pay",
-            *("minutes_per_hit", "reward", "currency", "promised_hourly_rate", "budget"),
+            # The promise first: once it is known, the page offers the reward that keeps it.
+            *("minutes_per_hit", "currency", "promised_hourly_rate", "reward", "budget"),
         ),
         _part(
             "Repeats and unfinished tasks",

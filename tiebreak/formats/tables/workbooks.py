@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, nullcontext, suppress
 from datetime import date, datetime, time
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.parsers.expat import ExpatError
@@ -25,6 +25,8 @@ from tiebreak.formats.tables.problems import TableProblems
 MAX_UNPACKED = 200_000_000
 MAX_WIDTH = 16_384
 MAX_NAMED = 300
+# A longer text below a merged cell is rather a row of the table.
+MAX_NAME = 60
 XML = {".xml", ".rels"}
 SKIPPED_IN_SHEETS = ("above_header", "empty_rows")
 _AREA = re.compile(
@@ -140,7 +142,9 @@ class _Sheet:
         for book in (self.values, self.formulas):
             book[self.name].reset_dimensions()  # as many cells as a row has, not as the file says
         first = sheet.iter_rows(max_row=SAMPLE_ROWS, values_only=True)
-        above = rows_above_header([*first])
+        sample = [*first]
+        above = rows_above_header(sample)
+        above += self._names_groups(sheet, above, sample[above : above + 2])
         self.problems.left_out["above_header"] += above
         below = self._merged_below(sheet, above)
         header: list[str] = []
@@ -174,11 +178,34 @@ class _Sheet:
             values, self.formulas[self.name].iter_rows(values_only=True), fillvalue=()
         )
 
+    def _names_groups(self, sheet: Any, above: int, rows: list[tuple[Any, ...]]) -> bool:
+        """Whether the first row of a table has nothing but merged cells, each over names of columns."""
+        if len(rows) < 2:
+            return False
+        spans = [
+            range(column_number(area["column"]) - 1, column_number(area["last"]))
+            for row, cells in self._merged(sheet)
+            if row == above + 1 and (area := _AREA.fullmatch(cells))
+            if area["row"] == area["last_row"]
+        ]
+        names = [k for k, cell in enumerate(rows[1]) if cell not in (None, "")]
+        below = [rows[1][k] for k in names]
+        are_names = all(isinstance(one, str) and len(one) <= MAX_NAME for one in below)
+        return (
+            bool(spans)
+            and names == sorted(chain.from_iterable(spans))
+            and are_names
+            and len({*below}) == len(below)
+        )
+
+    def _merged(self, sheet: Any) -> list[tuple[int, str]]:
+        path = str(getattr(sheet, "_worksheet_path", "")).lstrip("/")
+        return self.facts.merged.get(path, [])
+
     def _merged_below(self, sheet: Any, above: int) -> "_Merged":
         """Return the merged cells of one column each; other areas may mean anything, and are named."""
-        path = str(getattr(sheet, "_worksheet_path", "")).lstrip("/")
         merged = _Merged()
-        for row, cells in self.facts.merged.get(path, []):
+        for row, cells in self._merged(sheet):
             if row > above and not (row > above + 1 and merged.add(cells)):
                 reason = f"The cells {cells} are merged. Split them, and fill in each cell."
                 self.problems.add(row, None, "merged_cells", reason)

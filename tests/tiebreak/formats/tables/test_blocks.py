@@ -196,3 +196,52 @@ def test_a_column_that_says_who_won_is_left_out_and_asked_about_by_nobody(tmp_pa
     assert (codes(read), read.compared) == ([], 12)
     assert "winner_gpt4" not in read.plan.columns.values()
     assert sum("winner_gpt4" in note for note in read.notes) == 2
+
+
+def with_groups(path, groups, areas, lines):
+    book = openpyxl.Workbook()
+    for line in [groups, HEADER, *lines]:
+        book.active.append([cell if cell != "" else None for cell in line])
+    for area in areas:
+        book.active.merge_cells(area)
+    book.save(path)
+    return summary_of(path, fill_down=HEADER[:3])
+
+
+def test_merged_names_of_groups_above_the_names_of_columns_are_left_out(tmp_path):
+    groups = ["What was asked", "", "", "What came", "", ""]
+    read = with_groups(tmp_path / "t.xlsx", groups, ["A1:C1", "D1:F1"], rows())
+    assert (codes(read), read.instances, read.compared) == ([], 6, 6)
+    assert read.left_out["above_header"] == 1
+
+
+@pytest.mark.parametrize(
+    ("groups", "areas"),
+    [
+        (["Asked", "", "", "Model", "Reply", "seen"], ["A1:C1"]),  # names of columns beside it
+        (["Asked", "", "", "Came", "", ""], ["A1:C1"]),
+        (["Asked", "", "", "Came", "", ""], ["A1:C1", "D1:E1"]),  # a name below nothing
+    ],
+)
+def test_other_merged_cells_above_are_named(tmp_path, groups, areas):
+    read = with_groups(tmp_path / "t.xlsx", groups, areas, rows())
+    assert "merged_cells" in codes(read)
+
+
+def test_no_row_of_texts_is_taken_for_names_of_columns(tmp_path):
+    lines = [
+        [
+            f"Please write number {k} of the lines about tea that we agreed on.",
+            "x",
+            f"Tea {k} {'is warm ' * 12}",
+            "y",
+        ]
+        for k in range(6)
+    ]
+    book = openpyxl.Workbook()
+    for line in [["Request", None, "Reply", None], *lines]:
+        book.active.append(line)
+    book.active.merge_cells("A1:B1")
+    book.active.merge_cells("C1:D1")
+    book.save(tmp_path / "t.xlsx")
+    assert "merged_cells" in codes(summary_of(tmp_path / "t.xlsx"))
