@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -388,12 +389,18 @@ def _copy_of_one(
     of_instance = {text.text for text in texts}
     foreign = [other for other in others if other not in of_instance]
     for way, original in product(ways, rng.sample(texts, len(texts))):
+        # The first that fits is used: one as long looks alike, and is another one for each text.
+        nearest = sorted(foreign, key=partial(_difference_in_length, original.text))
         try:
-            copy = perturbed_copy(original.text, way, seed=rng.getrandbits(32), others=foreign)
+            copy = perturbed_copy(original.text, way, seed=rng.getrandbits(32), others=nearest)
         except InvalidInput:
             continue
         return [(original, copy)]
     return []
+
+
+def _difference_in_length(text: str, other: str) -> int:
+    return abs(len(text) - len(other))
 
 
 def _stored_copy(original: Generation, copy: PerturbedText, control: System) -> Generation:

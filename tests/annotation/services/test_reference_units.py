@@ -220,6 +220,22 @@ def test_a_copy_that_nobody_chose_how_to_make_has_all_sentences_and_one_of_anoth
         assert {s.strip() for s in of_original} < {s.strip() for s in of_copy}
 
 
+def test_copies_take_their_sentences_from_different_texts():
+    study = make_study(instances=12, samples=1)
+    for n, text in enumerate(Generation.objects.order_by("instance", "pk")):
+        name = f"Item {text.instance_id}"
+        text.text = f"{name} is {n * 'very '}new. It has a second sentence. It ends with {name}."
+        text.save(update_fields=["text"])
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=6)
+    named = {
+        (unit.instance_id, int(key))
+        for unit in study.units.with_texts()
+        for text in unit.generations
+        for key in re.findall(r"Item (\d+)", text.text)
+    }
+    assert len({key for instance, key in named if key != instance}) >= 4
+
+
 POEM = "# {0}\n\nThe *day* begins at {0}. It ends late. Nobody minds.\n\n- one {0}\n- two\n- three"
 CODE = "def day(date):\n    # Weekends are off, {0}.\n    if date == {0}:\n        return 'off'\n    return 'on'\n"
 SHORT = "Good evening, ladies and gentlemen,\nand welcome to item {0}!"
