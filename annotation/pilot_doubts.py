@@ -27,7 +27,6 @@ from studies.instance_selection.drawing import (
     pair_names,
     scored_frames,
 )
-from studies.instance_selection.set_aside import set_aside
 from studies.models import Criterion, Generation, InstanceSelection, Study, Unit
 from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
@@ -41,14 +40,10 @@ HUMANS = None
 def frames_for(study: Study, design: InstanceSelection) -> Frames:
     """Return the frames from which a design draws, for every pair of the study. Reads only.
 
-    Instances that training or the test show are in none of them.
-
     Raises `DomainError` if scores are missing or, for a draw by machine raters' doubt, if there is no
     pilot, its machine raters did not rate every instance, or it does not show a gain.
     """
-    aside = list(set_aside(study))
-    frames = _doubt_frames(study, design) if _is_by_doubt(design) else scored_frames(study)
-    return {pair: frame.without(aside) for pair, frame in frames.items()}
+    return _doubt_frames(study, design) if _is_by_doubt(design) else scored_frames(study)
 
 
 def _is_by_doubt(design: InstanceSelection) -> bool:

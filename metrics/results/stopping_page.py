@@ -100,6 +100,8 @@ def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, 
 
 def _for_excluded(study: Study) -> str:
     """Return what was paid beyond the ratings that count, to people who were excluded."""
+    if not study.reward:
+        return ""
     n, cost = Ledger(study, database_now()).excluded
     annotators = "an excluded annotator" if n == 1 else f"{n} excluded annotators"
     return f", and {money(cost.total)} {study.currency} for {annotators}" if n else ""

@@ -93,7 +93,7 @@ def nobody_rates_what_the_test_told(study: Study) -> Iterator[LaunchCheck]:
         [f"{counted(n, 'item')} of {ROLES[role]}" for role, n in before.items()], "and"
     )
     way_out = (
-        "Draw the instances again on Generate & select: the draw leaves these out."
+        "Remove these items and make them anew: then they are of instances that were not drawn."
         if study.selected.exists()
         else f"At most one instance in {LEAST_RATED} is set aside for this: remove items and lower"
         " their numbers, or add instances on Data."

@@ -43,15 +43,6 @@ class SamplingFrame:
     densities: NDArray[np.float64] | None = None
     note: str = ""
 
-    def without(self, instances: list[int]) -> "SamplingFrame":
-        """Return the frame of the other instances."""
-        if not instances:
-            return self
-        kept = ~np.isin(self.instances, instances)
-        densities = None if self.densities is None else self.densities[kept]
-        arrays = (self.instances[kept], self.raw[kept], self.delta[kept], densities)
-        return SamplingFrame(self.name, *arrays, self.note)
-
 
 Frames = dict[Pair, SamplingFrame]
 

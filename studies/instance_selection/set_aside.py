@@ -24,7 +24,7 @@ N_SET_ASIDE = Case(When(_IS_LARGE, then=_n_shown), default=0)
 def set_aside(study: Study) -> set[int]:
     """Return the instances of training and the test; none if they are more than a quarter of all.
 
-    A plan leaves them out, and a draw. What was drawn before stays, with its probabilities.
+    A plan of all instances leaves them out. A draw does not, so that its probabilities are those of its design.
     """
     if not Study.objects.values_list(N_SET_ASIDE, flat=True).get(pk=study.pk):
         return set()

@@ -10,7 +10,7 @@ from annotation.exports.ratings import rating_rows
 from annotation.filter_choices import MAX_VALUES_OF_METADATA, filter_choices
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter, ratings_in
 from annotation.imports.study_import import import_study
-from annotation.models import Rating
+from annotation.models import Rating, Tally
 from annotation.services.ratings import Answer
 from metrics.results.selectors import source_of
 from studies.models import Criterion, Instance, Study, StudyVersion
@@ -222,6 +222,7 @@ def test_a_range_of_separability_has_the_items_that_the_report_counts(tmp_path, 
 def test_every_choice_chooses_something(tmp_path):
     study = imported(tmp_path, [row(unit, f"r{n}") for unit in range(8) for n in range(2)])
     Rating.objects.filter(unit__instance__category="odd").update(excluded=True)
+    Tally.objects.filter(unit__instance__category="odd").delete()
     choices = filter_choices(study)
     assert choices["category"] == ["even"]
     assert choices["stratum"] == ["PA=1"]

@@ -13,7 +13,7 @@ IN_SIGHT = """error => {
   return it.top >= 0 && it.bottom <= bar.top;
 }"""
 WRONG = {
-    "size": {"ratings_per_hit": "", "minutes_per_hit": "-1", "reward": "-1"},
+    "size": {"ratings_per_hit": "", "minutes_per_hit": "-1", "promised_hourly_rate": "-1"},
     "task": {"title": "", "fields": "x|y|z|?"},
     "analysis-plan": {"main_criteria": "nobody", "target_width": "7"},
 }

@@ -122,9 +122,9 @@ def screened_study() -> Study:
     study.criteria.create(
         name="fluency", question="Fluent?", scale=f"nominal:{WORD[:150]},no", position=1
     )
-    plan_hits(study=study)
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
         degrade_copies(study=study, role=role, n=1)
+    plan_hits(study=study)
     Unit.objects.exclude(role="main").update(explanation=WORD)
     Screening.objects.create(
         study=study,
@@ -185,8 +185,8 @@ def test_training_says_what_was_expected_in_the_words_of_the_choices(
 ):
     page, study = chromium_page, make_study(instances=4, comparisons_per_hit=1)
     Generation.objects.update(text=PROSE)
-    plan_hits(study=study)
     degrade_copies(study=study, role=Unit.Role.TRAINING, n=1)
+    plan_hits(study=study)
     Screening.objects.create(study=study, training_units=1)
     open_knowingly(study)
     page.set_viewport_size({"width": width, "height": 800})

@@ -116,9 +116,9 @@ def test_each_row_is_of_one_kind(study):
     others = rows.repeats + rows.training + rows.test + rows.gold + rows.flagged
     assert rows.rows == rows.counted + others
     assert rating_counts(Rating.objects.filter(unit__study=study)) == rows
-    assert (counts.instances, counts.hits, counts.units, counts.repeats) == (6, 6, 18, 6)
-    assert (counts.places, counts.completed) == (12, 2)
-    assert (counts.expected, counts.expected_repeats) == (18 * 2 * 2, 6 * 2 * 2)
+    assert (counts.instances, counts.hits, counts.units, counts.repeats) == (5, 5, 15, 5)
+    assert (counts.places, counts.completed) == (10, 2)
+    assert (counts.expected, counts.expected_repeats) == (15 * 2 * 2, 5 * 2 * 2)
     assert counts.annotators == 4
 
 
@@ -154,7 +154,7 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
     shown = client.get(reverse("metrics:dashboard", args=[study.pk]))
     assert shown.context["snapshot"].report["source"]["n_used"] == COUNTED
     progress = shown.context["progress"]
-    assert (progress.simulated, progress.ratings, progress.expected) == (2, COUNTED, 72)
+    assert (progress.simulated, progress.ratings, progress.expected) == (2, COUNTED, 60)
 
 
 def test_the_participants_page_adds_up(study):

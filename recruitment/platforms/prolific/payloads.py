@@ -28,7 +28,7 @@ def study_body(channel: Channel, participants: int, entry_url: str) -> Data:
     assert study.reward is not None
     asked = asked_of_one(study, study.hits.main().count())
     assert asked is not None
-    minutes, warning = ceil(asked.minutes), stored.get("content_warning")
+    minutes, warning = max(1, round(asked.minutes)), stored.get("content_warning")
     optional = {
         "content_warnings": [warning] if warning else [],
         "content_warning_details": stored.get("content_warning_details"),

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.db.models import Count
 
 from annotation.services.planning import (
-    draw_and_plan,
     ensure_plan,
     forecast_plan,
     hits_to_collect,
@@ -27,11 +26,10 @@ from annotation.services.screening import (
     screening_problems,
 )
 from studies.design.steps import study_frame
-from studies.models import Generation, InstanceSelection, Screening, Study, Unit
+from studies.models import Generation, Screening, Study, Unit
 from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
-from tests.studies.instance_selection.test_drawing import scored_study
 
 pytestmark = pytest.mark.django_db
 
@@ -280,15 +278,3 @@ def test_nobody_rates_the_instances_of_the_test_unless_these_are_many(instances,
 
 def instances_of(study: Study, role: str) -> set[int]:
     return set(study.units.filter(role=role).values_list("instance", flat=True))
-
-
-def test_a_draw_leaves_out_the_instances_of_the_test():
-    study = scored_study(instances=12)
-    Generation.objects.update(text=PROSE)
-    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=3)
-    design = InstanceSelection(study=study, instances=9, design="uniform")
-    assert draw_and_plan(study=study, design=design)[0] == 9
-    assert not instances_of(study, "qualification") & instances_of(study, "main")
-    with refused("too_many"):
-        design = InstanceSelection(study=study, instances=10, design="uniform")
-        draw_and_plan(study=study, design=design)

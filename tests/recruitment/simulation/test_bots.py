@@ -11,12 +11,11 @@ from annotation.models import Participation, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import ReferencePair, add_reference_units, degrade_copies
 from recruitment.models import Channel
-from recruitment.services.lifecycle import open_study
 from recruitment.simulation.bot_pages import Page
 from recruitment.simulation.bots import MAX_SAME_PAGE, Bot, Walk
 from recruitment.simulation.raters import one_connection, simulate_raters, walk_study
 from studies.models import ComprehensionQuestion, Criterion, Generation, Screening, Study, Unit
-from tests.studies.factories import make_open_study, make_participation, make_study
+from tests.studies.factories import make_open_study, make_participation, make_study, open_knowingly
 from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
@@ -81,7 +80,7 @@ def test_every_scale_is_answered_in_training_and_in_the_study(kind, scale):
     known(study, Unit.Role.TRAINING, 3, preference=right, second=right)
     plan_hits(study=study)
     Screening.objects.create(study=study, training_units=3)
-    study = open_study(study=study)
+    study = open_knowingly(study)
     places = study.places.count()
     simulate_raters(study=study, bots=[Bot("b")], seed=1)
     assert study.places.filter(completed_at=None).count() == 0
@@ -95,7 +94,7 @@ def test_training_is_answered_once_a_unit():
     known(study, Unit.Role.TRAINING, 4, preference="-1")
     plan_hits(study=study)
     Screening.objects.create(study=study, training_units=4)
-    study = open_study(study=study)
+    study = open_knowingly(study)
     with one_connection():
         visit = walk_study(study=study, bot=Bot("a"), rng=Random(0)).finish()
     assert visit.problem == ""
@@ -128,7 +127,7 @@ def test_a_screened_study_with_everything_comes_to_its_end():
         check_rate=0.5,
     )
     ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb\nc", answer=2)
-    study = open_study(study=study)
+    study = open_knowingly(study)
     bots = [Bot(f"b{n}", accuracy=0.9) for n in range(9)]
     simulate_raters(study=study, bots=bots, seed=1)
     ratings = Rating.objects.filter(unit__study=study)

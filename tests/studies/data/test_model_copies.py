@@ -226,7 +226,7 @@ def test_the_page_asks_and_shows_copies_and_refusals(
     entered = OPTIONS | {"names": [GRAMMAR]}
     page = client.post(address, entered, follow=True)
     assert page_of(page) == "perturbed_copies"
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         page = client.get(reverse("studies:perturbed-copies", args=[draft.pk]))
     (row,) = page.context["copies"]
     assert (row.texts, "by a language model" in row.change) == (5, True)

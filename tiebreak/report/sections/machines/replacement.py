@@ -55,7 +55,9 @@ def machine_replacement_section(
                 for name, values in agreements.items()
             },
         )
-        for stratum in strata_of(criterion)
+        for stratum in sorted(
+            strata_of(criterion), key=lambda one: one.stratifier == "separability"
+        )
         if stratum.stratifier in (*TESTED, DESCRIBED)
         and (stratum.stratifier, stratum.name) != ("separability", UNDEFINED)
     )
