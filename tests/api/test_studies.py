@@ -196,7 +196,7 @@ def test_the_report_of_a_part_has_its_own_numbers(client, rated):
     part = client.get(at("study-report", rated.pk), {"stratum": "PA<0.6"})
     assert (part.status_code, part["Tiebreak-Report"]) == (200, "current")
     assert part.json()["source"]["part"] == {"stratum": "PA<0.6"}
-    assert part.json()["source"]["digest"] != whole["source"]["digest"] or part.json() != whole
+    assert part.json() != whole
     assert client.get(at("study-report", rated.pk), {"stratum": ""}).json() == whole
 
 
