@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from annotation.counts import StudyCounts
 from annotation.models import HIT, Place
+from annotation.services.screening import screening_of
 from recruitment.admission import (
     OPEN_LINK,
     PAID,
@@ -155,7 +156,8 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         "the reward": study.reward,
         "the minutes per task": study.minutes_per_hit,
     }
-    collection, asked = collection_of(study, hits), asked_of_one(study, hits)
+    collection = collection_of(study, hits)
+    asked = asked_of_one(study, hits, screening_of(study))
     prefetch_related_objects([study], "channels")
     most = maximum(study, hits)
     return Forecast(
@@ -279,7 +281,7 @@ def proposal_for(study: Study, *, hits: int) -> Proposal | None:
         return None
     typed = copy(study)
     typed.minutes_per_hit = minutes or 1.0
-    asked = asked_of_one(typed, hits)
+    asked = asked_of_one(typed, hits, screening_of(study))
     if asked is None:
         return None
     pays = _pays(study, hits)

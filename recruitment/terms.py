@@ -8,7 +8,6 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Assignment, Participation
 from annotation.selectors import PAID_TASK
-from annotation.services.screening import screening_of
 from recruitment.pay import Asked, Pay
 from studies.models import Screening, Study
 
@@ -98,9 +97,9 @@ def paid_tasks(participation: Participation) -> QuerySet[Assignment]:
     return Assignment.objects.filter(PAID_TASK, participation=participation.pk)
 
 
-def asked_of_one(study: Study, planned: int) -> Asked | None:
+def asked_of_one(study: Study, planned: int, screening: Screening | None) -> Asked | None:
     """Return all that one person is asked to do; None if the study does not say how long it takes."""
-    tasks, screening = study.hits_per_annotator, screening_of(study) or Screening()
+    tasks, screening = study.hits_per_annotator, screening or Screening()
     if study.minutes_per_hit is None or tasks is None:
         return None
     return Asked(
@@ -115,22 +114,17 @@ def asked_of_one(study: Study, planned: int) -> Asked | None:
     )
 
 
-def checks_can_end_work(study: Study) -> bool:
+def checks_can_end_work(screening: Screening | None) -> bool:
     """Whether somebody who fails gold checks gets no more tasks."""
-    screening, ends = (
-        screening_of(study),
-        {Screening.CheckAction.STOP, Screening.CheckAction.EXCLUDE},
-    )
+    ends = {Screening.CheckAction.STOP, Screening.CheckAction.EXCLUDE}
     return bool(screening and screening.check_rate and screening.check_action in ends)
 
 
-def pass_mark_of(study: Study) -> int | None:
+def pass_mark_of(screening: Screening | None) -> int | None:
     """Return how many items of the test must be right; None without a test."""
-    screening = screening_of(study)
     return screening.pass_mark if screening and screening.qualification_units else None
 
 
-def can_fail(study: Study) -> bool:
+def can_fail(study: Study, screening: Screening | None) -> bool:
     """Whether a test or questions decide who may take part."""
-    screening = screening_of(study)
     return bool(screening and screening.qualification_units) or study.comprehension.exists()

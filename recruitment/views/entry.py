@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.messages import CLOSED_TO_NEWCOMERS
 from annotation.models import Participation
-from annotation.services.screening import check_screening_can_be_passed
+from annotation.services.screening import check_screening_can_be_passed, screening_of
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
@@ -141,17 +141,17 @@ def _welcome(
 def about_channel(channel: Channel) -> dict[str, Any]:
     """Return the part of the welcome page that depends on how someone came."""
     platform, study = get_platform(channel.provider), channel.study
-    collection = collection_of(study)
+    collection, screening = collection_of(study), screening_of(study)
     return {
         "privacy_notice": platform.privacy_notice(channel),
         "pay_claim": platform.claim_at_the_start(channel),
         "contact": contact_of(channel),
         "ids_kept_days": settings.TIEBREAK_KEEP.get("ids"),
         "pay": newcomers_pay(channel, collection.hits),
-        "asked": asked_of_one(study, collection.hits),
-        "can_fail": can_fail(study),
-        "needed": pass_mark_of(study),
-        "checks_can_end_work": checks_can_end_work(study),
+        "asked": asked_of_one(study, collection.hits, screening),
+        "can_fail": can_fail(study, screening),
+        "needed": pass_mark_of(screening),
+        "checks_can_end_work": checks_can_end_work(screening),
     }
 
 

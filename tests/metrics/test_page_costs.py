@@ -24,7 +24,7 @@ LIMIT = 12
 WITH_COSTS = {
     "overview": 15,
     "launch": 23,
-    "preview": 16,
+    "preview": 15,
     "recruit": 13,
     "settings": 13,
     "quality": 15,

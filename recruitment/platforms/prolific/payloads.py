@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import ceil, sqrt
 
+from annotation.services.screening import screening_of
 from recruitment.models import Channel
 from recruitment.platforms.base import Ending
 from recruitment.platforms.prolific.responses import Data
@@ -26,7 +27,7 @@ def study_body(channel: Channel, participants: int, entry_url: str) -> Data:
     """Return the request body; times are in minutes, the reward is in pence or cents."""
     study, stored = channel.study, channel.settings
     assert study.reward is not None
-    asked = asked_of_one(study, study.hits.main().count())
+    asked = asked_of_one(study, study.hits.main().count(), screening_of(study))
     assert asked is not None
     minutes, warning = max(1, round(asked.minutes)), stored.get("content_warning")
     optional = {
