@@ -16,7 +16,7 @@ from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
 from recruitment.services.lifecycle import open_study
 from studies.instance_selection.scoring import score_separability
-from studies.models import Dataset, Membership, Study
+from studies.models import Dataset, Instance, Membership, Study
 from tests.annotation.annotators import annotator
 from tests.annotation.pilots import draft_of, import_pilot
 from tests.api.clients import at, problem_of, program
@@ -192,11 +192,13 @@ def test_the_report_is_the_stored_one(client, rated):
 
 
 def test_the_report_of_a_part_has_its_own_numbers(client, rated):
+    Instance.objects.filter(dataset=rated.dataset, key="i0").update(category="letter")
     whole = client.get(at("study-report", rated.pk)).json()
-    part = client.get(at("study-report", rated.pk), {"stratum": "PA<0.6"})
+    asked = {"category": "letter"}
+    part = client.get(at("study-report", rated.pk), asked)
     assert (part.status_code, part["Tiebreak-Report"]) == (200, "current")
-    assert part.json()["source"]["part"] == {"stratum": "PA<0.6"}
-    assert part.json() != whole
+    assert part.json()["source"]["part"] == asked
+    assert 0 < part.json()["source"]["n_used"] < whole["source"]["n_used"]
     assert client.get(at("study-report", rated.pk), {"stratum": ""}).json() == whole
 
 
