@@ -318,11 +318,12 @@ WHERE p.study_id = %s AND p.completed_at IS NULL
     {{unmet}}
 ORDER BY {{order}} LIMIT 1 {{lock}}
 """  # noqa: S608
+# Of no row of the places, so that it is computed once, whatever the database knows of its tables.
 _UNMET = """
-    AND NOT EXISTS (SELECT 1 FROM annotation_assignment c
+    AND p.hit_id NOT IN (SELECT w.hit_id FROM annotation_assignment c
         JOIN studies_unit g ON g.id = c.check_unit_id
-        JOIN annotation_hitunit w ON w.hit_id = p.hit_id
-        JOIN studies_unit m ON m.id = w.unit_id AND m.instance_id = g.instance_id
+        JOIN studies_unit m ON m.instance_id = g.instance_id
+        JOIN annotation_hitunit w ON w.unit_id = m.id
         WHERE c.rater_id = %s)
 """
 _OWN = f"""
