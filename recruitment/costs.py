@@ -257,8 +257,10 @@ def _lowest(pays: Sequence[Pay], asked: Asked | None, left: Collection) -> list[
 def _maximum_that_divides(left: Collection) -> int | None:
     """Return the nearest maximum of tasks that leaves nobody, or somebody with nearly as many tasks."""
     tasks = left.tasks or 0
-    near = sorted(range(max(1, tasks // 2), 2 * tasks + 1), key=lambda n: abs(n - tasks))
-    left_over = ((n, left.responses % n) for n in near if n <= left.hits)
+    low, high = max(1, tasks // 2), min(2 * tasks, left.hits)
+    away = range(max(0, tasks - high), max(tasks - low, high - tasks) + 1)
+    near = (n for d in away for n in (tasks - d, tasks + d) if low <= n <= high)
+    left_over = ((n, left.responses % n) for n in near)
     return next((n for n, last in left_over if not last or last >= NEARLY_ALL * n), None)
 
 
