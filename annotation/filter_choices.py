@@ -12,6 +12,7 @@ from annotation.filters import (
     CHANNEL,
     NO_FAILED_CHECK,
     Filter,
+    counts_in_stratum,
     ratings_in,
     separability_column,
     separability_ends,
@@ -42,7 +43,7 @@ def filter_choices(study: Study) -> FilterChoices:
             joined=BETWEEN_SYSTEMS,
         ),
         "separability": _ranges(study, main),
-        "stratum": _occurring(study, "stratum", AGREEMENT_STRATA),
+        "stratum": [stratum for stratum in AGREEMENT_STRATA if _has_stratum(study, stratum)],
         "raters": _occurring(study, "raters", _raters(study)),
         "version": _occurring(study, "version", [*map(str, sorted(versions))]),
     }
@@ -52,6 +53,11 @@ def _occurring(study: Study, name: str, values: Iterable[str]) -> list[str]:
     """Return the values of a filter that leave any rating in the statistics."""
     parts = ((value, Filter.of_values({name: value})) for value in values)
     return [value for value, chosen in parts if ratings_in(study, chosen).in_statistics().exists()]
+
+
+def _has_stratum(study: Study, stratum: str) -> bool:
+    counts = [counts_in_stratum(each, stratum).values("unit") for each in study.criteria.all()]
+    return bool(counts) and counts[0].union(*counts[1:], all=True).exists()
 
 
 def _few(rows: QuerySet[Any, tuple[Any, ...]], joined: str = "") -> list[str]:

@@ -197,16 +197,21 @@ def _in_stratum(study: Study, stratum: str) -> Q:
     """Return the condition that a rating's unit is in a stratum by its own criterion."""
     condition = Q(pk__in=[])
     for criterion in study.criteria.all():
-        units = (
-            _central_counts(criterion)
-            .alias(
-                above_four_fifths=5 * F("central") - 4 * F("size"),
-                above_three_fifths=5 * F("central") - 3 * F("size"),
-            )
-            .filter(_STRATA[stratum])
-        )
-        condition |= Q(criterion=criterion, unit__in=units.values("unit"))
+        units = counts_in_stratum(criterion, stratum).values("unit")
+        condition |= Q(criterion=criterion, unit__in=units)
     return condition
+
+
+def counts_in_stratum(criterion: Criterion, stratum: str) -> QuerySet[Tally, Any]:
+    """Return the counts of the units that a criterion's ratings put in a stratum of agreement."""
+    return (
+        _central_counts(criterion)
+        .alias(
+            above_four_fifths=5 * F("central") - 4 * F("size"),
+            above_three_fifths=5 * F("central") - 3 * F("size"),
+        )
+        .filter(_STRATA[stratum])
+    )
 
 
 def _central_counts(criterion: Criterion) -> QuerySet[Tally, Any]:
