@@ -1,4 +1,4 @@
-"""Logging in with an institution's account by OpenID Connect, with Authlib (the extra `oidc`).
+"""Logging in with an institution's account by OpenID Connect, with Authlib.
 
 An account is found by the provider's lasting id of a person. At the first log-in it is found by the
 e-mail address, if the provider has verified it. Authlib checks state, nonce, signature and claims.

@@ -1,16 +1,25 @@
-"""What deploy/ names exists: settings, queues, programs, services, volumes and paths."""
+"""What deploy/ names exists: settings, queues, programs, services, volumes and paths.
 
+What the server can load is in the image.
+"""
+
+import ast
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
 from click import Context
+from packaging.utils import canonicalize_name
 
+from tests.architecture.test_pins import PROJECT, asked, pinned
 from tests.paths import ROOT
+from tiebreak.optional import EXTRAS
 
 DEPLOY = ROOT / "deploy"
 UNITS = sorted(DEPLOY.glob("*.service"))
@@ -74,6 +83,52 @@ def test_the_image_compiles_every_package_and_no_key_goes_into_it_or_into_git():
     assert {".git", "var", "deploy/.env"} <= set(ignored)
     assert {"/var/", "/deploy/.env"} <= set((ROOT / ".gitignore").read_text().split())
     assert not re.search(r"^(ARG|ENV) .*(KEY|PASSWORD)", _containerfile(), re.M)
+
+
+# By choice only: one is under the GPL, and vLLM is a server of its own beside the image.
+NOT_IN_IMAGES = {"check", "gpu"}
+
+
+def test_the_image_has_whatever_the_server_loads():
+    loaded = {module for path in sources_of_the_server() for module in modules_in(path)}
+    owners = metadata.packages_distributions()
+    needed = {canonicalize_name(name) for module in loaded for name in owners.get(module, ())}
+    extras = PROJECT["optional-dependencies"].keys() - {"dev"}
+    named = {canonicalize_name(one.name) for extra in extras for one in asked(extra)}
+    assert {"django", "authlib", "boto3", "huggingface-hub"} <= needed & named
+    assert needed & named - installed("server") == set()
+
+
+def test_the_images_have_every_extra_of_the_library():
+    extras = {extra.name for extra in EXTRAS} - NOT_IN_IMAGES
+    for extra in extras:
+        names = {canonicalize_name(one.name) for one in asked(extra)}
+        assert names <= installed("server") | installed("gpu"), extra
+
+
+def sources_of_the_server() -> Iterator[Path]:
+    packages = re.search(r"compileall -q (.+)", _containerfile())[1].split()
+    for package in set(packages) - {"tiebreak", "gunicorn.conf.py"}:
+        yield from (ROOT / package).rglob("*.py")
+
+
+def modules_in(path: Path) -> Iterator[str]:
+    """The first names of what a module imports, at once or by a name in a text."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (one.name.partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.partition(".")[0]
+
+
+def installed(stage: str) -> set[str]:
+    """The distributions that a stage of the image installs."""
+    commands = re.search(rf" AS {stage}\n((?:(?!FROM).*\n)*)", _containerfile())[1]
+    files = re.findall(r"-r (requirements/\S+)", commands)
+    names = re.findall(r"pip install .*?([\w-]+)==", commands)
+    return {canonicalize_name(name) for file in files for name in pinned(ROOT / file)} | {*names}
 
 
 def _containerfile() -> str:

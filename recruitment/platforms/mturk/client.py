@@ -173,17 +173,9 @@ def external_question(entry_url: str) -> str:
 
 
 def _connect(endpoint_url: str, access_key: str, secret_key: str) -> Any:
-    try:
-        boto3: Any = import_module("boto3.session")
-        config: Any = import_module("botocore.config")
-        exceptions: Any = import_module("botocore.exceptions")
-    except ImportError:
-        raise MTurkError(
-            "mturk_not_installed",
-            "Mechanical Turk needs the boto3 package: install it with"
-            " pip install 'tiebreak[mturk]' and try again.",
-            status=501,
-        ) from None
+    boto3: Any = import_module("boto3.session")
+    config: Any = import_module("botocore.config")
+    exceptions: Any = import_module("botocore.exceptions")
     options = config.Config(
         connect_timeout=CONNECT_TIMEOUT.total_seconds(),
         read_timeout=READ_TIMEOUT.total_seconds(),

@@ -1,6 +1,5 @@
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
@@ -361,14 +360,6 @@ def test_a_request_that_the_service_model_does_not_know_is_not_sent():
         make_client().create_hit(**{**HIT, "max_assignments": "three"})
     assert caught.value.code == "mturk_request"
     assert "ParamValidationError" in caught.value.message
-
-
-def test_without_boto3_the_person_is_told_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "boto3.session", None)
-    with pytest.raises(MTurkError) as caught:
-        make_client()
-    assert caught.value.code == "mturk_not_installed"
-    assert "tiebreak[mturk]" in caught.value.message
 
 
 def test_settings_that_boto3_cannot_use():
