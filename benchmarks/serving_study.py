@@ -50,7 +50,10 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
     Generation.objects.bulk_create(
         (
             Generation(
-                instance=instance, system=system, sample_index=k, text=f"{k} {system.name} {TEXT}"
+                instance=instance,
+                system=system,
+                sample_index=k,
+                text=f"{instance.key} {k} {system.name} {TEXT}",
             )
             for instance in instances
             for system in systems
