@@ -81,12 +81,12 @@ def _draws_come_again(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
 @receiver(connection_created)
 def _knows_json(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Ask SQLite whether it knows JSON, which the first test that needs it would else count.
+    """Say that SQLite knows JSON, which Django would ask of every connection.
 
-    A process has another connection from the first test in a browser on, whose driver keeps an
-    event loop running.
+    A test would count the question, and a thread beside a test that has written would wait for ever,
+    because the question begins a transaction that may write.
     """
-    connection.features.supports_json_field  # noqa: B018  cached
+    connection.features.supports_json_field = True
 
 
 @pytest.fixture(scope="module")
