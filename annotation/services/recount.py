@@ -74,13 +74,18 @@ SELECT count(*) FROM (SELECT 1 FROM (
 ) AS counts GROUP BY unit_id, criterion_id, rater_id, label HAVING sum(n) <> 0) AS different
 """  # noqa: S608  the names are constants of this module
 # A completed place has one answer to each question about each item; those to gold checks come on top.
-# Imported answers name no place, but their assignment holds it.
+# Imported answers name no place, but their assignment holds it. Both sides are read once, as a search for
+# the answers of each place would read all that one question has where the database has no statistics.
 _PLACES = f"""
-SELECT count(*) FROM annotation_place p
-WHERE p.study_id = %(study)s AND p.completed_at IS NOT NULL AND EXISTS (
-    SELECT 1 FROM annotation_hitunit h JOIN studies_criterion c ON c.study_id = p.study_id
-    WHERE h.hit_id = p.hit_id AND 1 <> (
-        SELECT count(*) FROM annotation_rating r WHERE (r.place_id = p.id
-                OR r.place_id IS NULL AND r.assignment_id = p.assignment_id)
-            AND r.unit_id = h.unit_id AND r.repeat = h.repeat AND r.criterion_id = c.id AND {_COUNTED}))
+SELECT count(DISTINCT place_id) FROM (SELECT place_id FROM (
+    SELECT p.id AS place_id, h.unit_id, h.repeat, c.id AS criterion_id, 1 AS n
+    FROM annotation_place p JOIN annotation_hitunit h ON h.hit_id = p.hit_id
+    JOIN studies_criterion c ON c.study_id = p.study_id
+    WHERE p.study_id = %(study)s AND p.completed_at IS NOT NULL
+    UNION ALL
+    SELECT coalesce(r.place_id, held.id), r.unit_id, r.repeat, r.criterion_id, -1
+    FROM annotation_rating r JOIN studies_unit u ON u.id = r.unit_id
+    LEFT JOIN annotation_place held ON r.place_id IS NULL AND held.assignment_id = r.assignment_id
+    WHERE u.study_id = %(study)s AND {_COUNTED}
+) AS counts GROUP BY place_id, unit_id, repeat, criterion_id HAVING max(n) = 1 AND sum(n) <> 0) AS different
 """  # noqa: S608

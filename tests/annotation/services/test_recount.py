@@ -80,11 +80,20 @@ def test_a_rating_taken_away_raises_an_alarm_once_until_it_is_back(study, client
             {"wrong_tallies": 1},
         ),
         (COMPLETE, {"wrong_places": 1}),
+        (
+            "UPDATE annotation_rating SET place_id = (SELECT min(place_id) FROM annotation_rating)",
+            {"wrong_places": 1},
+        ),
     ],
 )
 def test_every_kind_of_change_by_hand_is_found(study, statement, wrong):
     execute(statement)
     assert recount_studies() == {study.pk: wrong}
+
+
+def test_answers_that_name_no_place_are_those_of_their_assignments_place(study):
+    execute("UPDATE annotation_rating SET place_id = NULL")
+    assert recount_studies() == {}
 
 
 def test_only_studies_that_collect_are_counted_unless_they_differed(study):
