@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-deploy test-interface check bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-scale bench-faults bench-jobs bench-export bench-import bench-pages docs pictures lock clean
+.PHONY: help demo serve test test-all test-postgresql test-browser test-slow coverage environments encoders vllm test-encoders test-vllm test-wheel test-deploy test-interface check sbom bench-stats bench-report bench-replays bench-separability bench-sampling bench-judges bench-serving bench-scale bench-faults bench-jobs bench-export bench-import bench-pages docs pictures lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -61,13 +61,16 @@ test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environmen
 test-deploy: $(VENV)/dev.installed  ## The commands of deploy/Containerfile in an empty folder, and the units
 	@$(BIN)/python -m pytest tests/deploy.py -q -n 0
 
-check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direction, migrations
+check: sbom  ## Style, templates, scripts, types, import direction, migrations, licences
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/djlint --lint --quiet templates
 	@$(BIN)/oxlint --deny-warnings static
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
+
+sbom: $(VENV)/dev.installed  ## Bills of materials in build/sbom; fails on a licence that is not allowed
+	@$(BIN)/python -m deploy.sbom
 
 docs: $(VENV)/dev.installed  ## The documentation as a site, in build/docs; fails on a broken link
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs build/docs
