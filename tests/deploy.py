@@ -1,10 +1,11 @@
 """The commands of deploy/Containerfile, executed in an empty folder: `make test-deploy`.
 
 No container is built: this shows that each command that needs no root does what it should with the
-checkout and an empty environment, and that what results serves. The name keeps it out of the suite,
-because it installs packages.
+checkout's archive and an empty environment, and that what results serves and is rated. The name keeps
+it out of the suite, because it installs packages.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -17,9 +18,19 @@ import pytest
 
 from benchmarks.servers import free_port
 from tests.paths import ROOT
+from tests.tiebreak.formats.bundles import make_bundle
 
 CONTAINERFILE = (ROOT / "deploy" / "Containerfile").read_text()
 SERVER = CONTAINERFILE.partition("\nFROM server")[0]
+OPEN = """
+from annotation.services.planning import plan_hits
+from recruitment.services.lifecycle import open_study
+study = Study.objects.get()
+study.consent = "We are this test. Ask us."
+study.save()
+plan_hits(study=study)
+open_study(study=study)
+"""
 # They change the machine's users and the folders of its root.
 OF_ROOT = {"useradd", "install"}
 
@@ -35,11 +46,16 @@ class Image:
         path = f"{folder}/opt/venv/bin:{Path(sys.executable).parent}:{own['PATH']}"
         self.environment = own | pip | {"PATH": path}
 
-    def run(self, command: str, **environment: str) -> None:
+    def run(self, command: str, **environment: str) -> str:
         command = re.sub(r"(?<![\w.])/(opt|srv)/", rf"{self.folder}/\1/", command)
-        subprocess.run(
-            ["sh", "-ec", command], cwd=self.app, env=self.environment | environment, check=True
-        )
+        return subprocess.run(
+            ["sh", "-ec", command],
+            cwd=self.app,
+            env=self.environment | environment,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
 
     def copy(self) -> None:
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -72,20 +88,25 @@ def test_it_has_the_server_and_none_of_the_tools_of_development(image):
         image.run("python -c 'import pytest'")
 
 
-def test_it_serves_from_a_folder_that_it_cannot_change(image, tmp_path):
-    port = free_port()
+def test_a_study_is_served_and_rated_from_a_folder_that_it_cannot_change(image, tmp_path):
+    port, bundle = free_port(), make_bundle(tmp_path / "bundle")
+    url, data = f"http://127.0.0.1:{port}", tmp_path / "database.sqlite3"
     start = " ".join(re.findall(r'"([^"]+)"', re.search(r"^CMD (.+)$", SERVER, re.M)[1]))
-    database = f"sqlite:///{tmp_path}/database.sqlite3"
-    image.run("python manage.py migrate -v 0", TIEBREAK_DATABASE_URL=database)
+    outside = {"TIEBREAK_DATABASE_URL": f"sqlite:///{data}", "TIEBREAK_BROKER_URL": "memory://"}
+    image.run("python manage.py migrate -v 0", **outside)
+    study = json.loads(image.run(f"python manage.py import_study {bundle} --json", **outside))
+    image.run(f"python manage.py shell -v 0 -c '{OPEN}'", **outside)
     before = {path for path in image.app.rglob("*") if path.is_file()}
     program, *options = start.split()
     process = subprocess.Popen(
         [f"{image.folder}/opt/venv/bin/{program}", *options, "--bind", f"127.0.0.1:{port}"],
         cwd=image.app,
-        env=image.environment | {"TIEBREAK_DATABASE_URL": database, "TMPDIR": str(tmp_path)},
+        env=image.environment | outside | {"TMPDIR": str(tmp_path)},
     )
     try:
-        assert _status(f"http://127.0.0.1:{port}/admin/login/") == 200
+        assert _status(f"{url}/admin/login/") == 200
+        rate = f"python manage.py simulate_raters {study['study']} --url {url} --json"
+        assert json.loads(image.run(rate, **outside))["in_statistics"] == 12
     finally:
         process.terminate()
         process.wait(timeout=30)
