@@ -119,6 +119,18 @@ def has_test(study: Study) -> bool:
     return _sizes(study).test > 0
 
 
+def marks_differences(study: Study) -> bool:
+    """Whether annotators can have the words marked in which two texts differ.
+
+    In a pair of a text and its changed copy, the mark is the change: it gives the right answer of a gold
+    check and of an item of the test. So no item of a study with such pairs offers it.
+    """
+    if not mixes_in_checks(study) and not has_test(study):
+        return True
+    units = study.units.filter(role__in=(Unit.Role.GOLD, Unit.Role.QUALIFICATION))
+    return not units.filter(texts__system__is_control=True).exists()
+
+
 class _Sizes(NamedTuple):
     """The share of HITs with a gold check, and the number of items in the test."""
 

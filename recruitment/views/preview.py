@@ -18,6 +18,7 @@ from annotation.selectors import (
     UnitProgress,
     expected_items,
     has_test,
+    marks_differences,
     mixes_in_checks,
     reference_units,
 )
@@ -102,7 +103,11 @@ def _controls(study: Study) -> dict[str, Any]:
         return Participation(study=study, **terms)
 
     comment = CommentBox("") if study.comments else None
-    return {"participation": SimpleLazyObject(participation), "comment": comment}
+    return {
+        "participation": SimpleLazyObject(participation),
+        "comment": comment,
+        "marks_differences": marks_differences(study),
+    }
 
 
 def _welcome(request: HttpRequest, study: Study, criteria: Sequence[Criterion]) -> dict[str, Any]:

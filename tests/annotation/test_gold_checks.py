@@ -11,7 +11,7 @@ from lxml.html import fromstring
 
 from annotation.gold_checks import has_check
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rating
-from annotation.selectors import TaskPosition, is_a_first, worksheet
+from annotation.selectors import TaskPosition, is_a_first, marks_differences, worksheet
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import (
@@ -270,6 +270,28 @@ def test_checks_and_repeats_look_like_any_other_item(design):
         assert [one.counter for one in seen] == [["100", *[str(n)] * 2] for n in done]
     assert Rating.objects.filter(superseded=True).count() == 0
     assert 0 < Assignment.objects.filter(check_unit__isnull=False).count() < 24
+
+
+@pytest.mark.parametrize("role", ["gold", "qualification", "training"])
+@pytest.mark.parametrize("of_copies", [True, False])
+def test_no_page_marks_what_was_changed_in_a_copy(role, of_copies):
+    study = make_study(instances=4)
+    for system in study.systems.all():
+        Generation.objects.filter(system=system).update(text=f"{PROSE} So says {system.name}.")
+    if of_copies:
+        degrade_copies(study=study, role=Unit.Role(role), n=1)
+    else:
+        a, b = Generation.objects.filter(instance=study.dataset.instances.first(), sample_index=0)
+        pairs = [ReferencePair(a, b, {"preference": "-1"})]
+        add_reference_units(study=study, role=Unit.Role(role), pairs=pairs)
+    plan_hits(study=study)
+    sizes = {"check_rate": 0.5} if role == "gold" else {f"{role}_units": 1, "pass_mark": 1}
+    Screening.objects.create(study=study, **sizes)
+    reveals = of_copies and role != "training"
+    assert marks_differences(study) is not reveals
+    shown = annotator(open_knowingly(study)).here().content.decode()
+    assert ('id="differences"' in shown) is not reveals
+    assert ("<kbd>D</kbd>" in shown) is not reveals
 
 
 def parts(seen: list[Seen], n: int) -> tuple[list[Seen], list[Seen]]:
