@@ -249,6 +249,4 @@ def test_the_alternative_annotator_test(pages):
         (shown_row,) = page.xpath(
             f"//table[caption='Alternative annotator test']//tr[th='{row['machine']}']"
         )
-        omega, rho = (cell.text_content() for cell in shown_row.xpath("td[@class='number']")[:2])
-        check(omega, float(row["winning_rate"]))
-        check(rho, float(row["advantage_probability"]))
+        check(shown_row.xpath("td[@class='number']")[0].text_content(), float(row["winning_rate"]))

@@ -16,12 +16,14 @@ ASKS = (
 )
 DECISION = (
     "The share of annotators matched, called the winning rate ω, counts those whom the machine rater is shown to"
-    " match, so half is needed. How often its label fits at least as well as the label of the annotator who was"
-    " left out is called the advantage probability ρ, and the allowance ε."
-    " ρ can be high while ω is low: each annotator is compared on the items that they rated alone, and"
-    " few items leave open whether the machine rater is as good. So a test that is not passed does not show that it"
-    " is worse than annotators are. Where annotators disagree much, even a coin may pass the test; a licence rules"
-    " that out."
+    " match, so half is needed. The allowance is called ε. Each annotator is compared on the items that they rated"
+    " alone, and few items leave open whether the machine rater is as good. So a test that is not passed does not"
+    " show that it is worse than annotators are. Where annotators disagree much, even a coin may pass the test; the"
+    " test for each kind of item rules that out."
+)
+ADVANTAGE = (
+    "How often its label fits at least as well as the label of the annotator who was left out is called the"
+    " advantage probability ρ. It can be high while ω is low, because ω asks what is shown for each annotator alone."
 )
 MATCHED = "shown to match {matched}; {needed} are needed"
 NOT_PASSED = f"Not passed: {MATCHED}."

@@ -80,7 +80,7 @@ def page(client, study):
 
 @pytest.mark.django_db
 def test_the_page_has_the_test(study, admin_client):
-    assert "Fits as well as an annotator" in page(admin_client, study)
+    assert "Share of annotators matched" in page(admin_client, study)
 
 
 @pytest.mark.django_db
@@ -90,4 +90,4 @@ def test_the_page_of_an_older_report_says_that_it_is_older(study, admin_client):
     snapshot.save()
     shown = page(admin_client, study)
     assert NOT_STORED in shown
-    assert "Fits as well as an annotator" not in shown
+    assert "Share of annotators matched" not in shown

@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any, TypeVar, get_args
 
 from tiebreak.digits import small_in_digits
-from tiebreak.reading.annotator_tests import annotator_tests
+from tiebreak.reading.annotator_tests import ADVANTAGE, annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.document.content import Block, DataTable
 from tiebreak.reading.document.estimates import estimate_in_words, estimate_table
@@ -112,7 +112,7 @@ def _annotator_tests(about: CriterionSection) -> Iterator[Block]:
     )
     scopes = " ".join(dict.fromkeys(row.scope for row in tests.rows if row.scope))
     caption = part_title("alternative_annotator_test")
-    yield DataTable(caption, columns, rows, f"{tests.decision} {scopes}".strip())
+    yield DataTable(caption, columns, rows, f"{tests.decision} {ADVANTAGE} {scopes}".strip())
 
 
 @tables("self_consistency")
