@@ -20,6 +20,7 @@ from metrics.licensing.messages import (
     NOT_TESTED,
     NOT_WORSE,
     PASSED,
+    SHORTLY,
     UNKNOWN_GAIN,
     WHY_NOT,
 )
@@ -159,6 +160,13 @@ class Evidence:
         if self.untested:
             return "not tested"
         return {True: "passed", False: "not passed", None: "–"}[self.passes]
+
+    @property
+    def shortly(self) -> str:
+        """Why the machine rater may or may not stand in, in a sentence or two."""
+        if self.test is None or self.untested:
+            return self.outcome
+        return SHORTLY[self.refusal].format(**self._facts) if self.is_reached else NOT_KNOWN_YET
 
     @property
     def numbers(self) -> list[str]:

@@ -19,6 +19,14 @@ WHY_NOT = {
     "not_above_guessing": "agreement with one annotator, {agreement}, may be as low as {low}, and a guess"
     " (a coin, one label for all items, the longer or the shorter text) agrees in {guess}.",
 }
+MATCHED = "It is shown to match {of}, and {needed} are needed."
+# The same for a table, by the code of what is lacking.
+SHORTLY = {
+    "": MATCHED,
+    "not_passed": MATCHED,
+    "coins_pass": "Flipping a coin would pass, too: these labels cannot distinguish an annotator from a coin.",
+    "not_above_guessing": "It may agree with an annotator no more often than a guess does.",
+}
 NOT_WORSE = "That does not show that the machine rater is worse than they are."
 NO_WIN_RATES = "It adds nothing to win rates, because this criterion has none."
 NO_FURTHER_ITEMS = "Its contribution to win rates is unknown: for this it must have rated items that no annotator rated."
@@ -27,7 +35,7 @@ NO_INTERVAL_ALONE = "Without the other machine raters, no interval can be comput
 UNKNOWN_GAIN = "Its contribution to win rates is unknown. {reasons}"
 UNREACHED = (
     "The planned number of responses is not reached. Until then the tests have no outcome here, and no"
-    " licence can be granted, because a test that is repeated until it passes will pass."
+    " machine rater may stand in, because a test that is repeated until it passes will pass."
 )
 
 NOT_KNOWN_YET = "Not known before the planned number of responses is reached."
@@ -43,32 +51,32 @@ NO_SUCH_EVIDENCE = (
     "There is no evidence for {machine} on {items} of {criterion}. Choose a machine rater that rated this"
     " criterion, and all items or one of their categories."
 )
-NOT_TESTABLE = "No licence was granted for {machine} on {items} of {criterion}: {reason}"
+NOT_TESTABLE = "{machine} may not stand in on {items} of {criterion}: {reason}"
 NOT_PASSED = (
-    "No licence was granted for {machine} on {items} of {criterion}, because {why_not} {scope} Collect more"
+    "{machine} may not stand in on {items} of {criterion}, because {why_not} {scope} Collect more"
     " ratings, or keep your annotators."
 )
 ONLY_SIMULATED = (
-    "No licence was granted for {machine} on {items} of {criterion}, because bots gave all labels on which"
-    " it would rest. They show nothing about annotators. Let people rate these items, or try licences out in"
+    "{machine} may not stand in on {items} of {criterion}, because bots gave all labels on which"
+    " it would rest. They show nothing about annotators. Let people rate these items, or try this out in"
     " a dry run."
 )
-IN_FORCE_ALREADY = "{machine} already has a licence for {items} of {criterion}. Revoke it before you grant another."
-DATE_IS_PAST = "A licence must be valid until today or later. Choose a later date."
-NO_SUCH_LICENCE = "The study has no licence with this id. Reload the page to see its licences."
+IN_FORCE_ALREADY = "{machine} may stand in on {items} of {criterion} already. Withdraw that before you decide anew."
+DATE_IS_PAST = "It must be valid until today or later. Choose a later date."
+NO_SUCH_LICENCE = "The study has no decision with this id. Reload the page to see them."
 FOLLOW_UP_OF_ENDED = (
-    "This licence is no longer in force, so there is nothing to follow up. Grant a new one first."
+    "This decision is no longer in force, so there is nothing to follow up. Make a new one first."
 )
 FOLLOW_UP_IS_DRAFT = (
-    "“{}” is still a draft. Launch it before you make another follow-up study of this licence."
+    "“{}” is still a draft. Launch it before you make another follow-up study of this decision."
 )
 FOLLOW_UP_TOO_LARGE = (
-    "A follow-up study needs texts. Of {items} of this licence, {instances} instances have them: enter"
+    "A follow-up study needs texts. Of {items} of this decision, {instances} instances have them: enter"
     " this number or a smaller one."
 )
 NO_NUMBER = "Enter the number of instances of the follow-up study: a whole number, 1 or more."
 FOLLOW_UP_MADE = "“{}” is a draft. Read its tasks and its size, launch it, and let the machine rater rate its items."
-ENDED_ALREADY = "This licence has ended already, so it cannot be revoked."
+ENDED_ALREADY = "This has ended already, so it cannot be withdrawn."
 NO_RATINGS_LEFT = (
     "All ratings of this machine rater are excluded, so the licence no longer rests on anything."
 )

@@ -78,7 +78,7 @@ def licences(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_bound and form.is_valid():
         with told_on(form):
             licence = grant_licence(study=study, by=cast(User, request.user), **form.cleaned_data)
-            messages.success(request, f"The licence was granted: {licence}.")
+            messages.success(request, f"It may stand in: {licence}.")
             # The page with what it showed when the licence was granted.
             shown = {"criterion": licence.criterion.name, "annotators": licence.annotators}
             return redirect(f"{reverse('metrics:licences', args=[study.pk])}?{urlencode(shown)}")
@@ -94,7 +94,7 @@ def revoke(request: HttpRequest, study: Study, licence_id: str) -> HttpResponse:
     with told(request):
         licence = licence_named(study, licence_id)
         revoke_licence(licence=licence, reason=reason, by=cast(User, request.user))
-        messages.success(request, f"The licence was revoked: {licence}.")
+        messages.success(request, f"Withdrawn: {licence}.")
     return redirect("metrics:licences", study.pk)
 
 

@@ -15,6 +15,7 @@ from annotation.services.tallies import set_flags
 from metrics import tasks
 from metrics.licensing.evidence import current_evidence, why_no_gain
 from metrics.licensing.messages import (
+    MATCHED,
     NO_FURTHER_ITEMS,
     NO_INTERVAL_ALONE,
     NO_SPREAD,
@@ -458,6 +459,19 @@ def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study)
     assert "240 labels of 80 instances" in words
     described = [row for row in one.rows if row.test is None]
     assert {row.stratum.stratifier for row in described} == {"agreement"}
+
+
+def test_the_answer_comes_first_and_needs_no_term_of_help(study):
+    grant(study)
+    page = member(study, "owner").get(page_of(study))
+    assert "licen" not in prose_of(page).lower()
+    html = page.content.decode().partition("<main")[2]
+    assert html.index("data-answer") < min(html.index("<table"), html.index("<details"))
+    (one,) = page.context["machines"]
+    assert {row.passes: row.shortly for row in one.rows if row.test} == {
+        False: MATCHED.format(of="0 of 3 annotators", needed=2),
+        True: MATCHED.format(of="3 of 3 annotators", needed=2),
+    }
 
 
 def test_a_reason_for_no_test_is_given_once_and_nothing_can_be_granted(
