@@ -11,6 +11,7 @@ from django.http import HttpRequest
 
 from studies.access import Right, datasets_of, studies_of
 from studies.data.text_formats import formats_in_words
+from studies.design.field_rows import FieldRows, names_of_fields
 from studies.design.order_fields import CountsFromOne
 from studies.design.scale_cards import ScaleCards
 from studies.design.step_admin import DesignRows, StepAdmin, StepRows, step_page
@@ -22,6 +23,8 @@ from tiebreak.reading.words import scale_in_words
 # The pages of the preview that show what this step changes.
 LABELS = ("source_label", "left_label", "right_label")
 READ = "What annotators read"  # the questions follow it
+ASKED = ("name", "question", "scale", "frozen_scale")
+FIELDS_HELP = "Such as a passage or background. These are the columns of your table that are neither source nor texts."
 PREVIEW_PAGES = (("unit", "Task"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
 
 
@@ -107,6 +110,16 @@ class CriterionRows(CountsFromOne, DesignRows, admin.StackedInline[Criterion, St
             kwargs |= {"widget": ScaleCards, "help_text": ""}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
+    def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        """Fold what is seldom changed: reasons and the order of questions."""
+        names = self.get_fields(request, obj)
+        first = [name for name in names if name in ASKED]
+        more = [name for name in names if name not in ASKED]
+        return (
+            (None, {"fields": first}),
+            ("Reasons and order", {"fields": more, "classes": ("collapse",)}),
+        )
+
     def get_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         fields = super().get_fields(request, obj)
         if self.has_change_permission(request, obj):
@@ -118,29 +131,36 @@ class CriterionRows(CountsFromOne, DesignRows, admin.StackedInline[Criterion, St
         return scale_in_words(criterion.scale).capitalize()
 
 
+def _folded(title: str, *fields: str) -> tuple[str, dict[str, Any]]:
+    return title, {"fields": fields, "classes": ("collapse",)}
+
+
 class TaskStep(StepAdmin):
     slug = "task"
     url_name = "studies:task"
     change_form_template = "studies/task.html"
     fieldsets = (
-        ("The study", {"fields": ("title",), "description": "Annotators see it as the heading."}),
-        (READ, {"fields": ("guidelines", "consent", "erasure")}),
-        (
+        (READ, {"fields": ("title", "guidelines", "consent")}),
+        _folded(
             "How texts are shown",
-            {
-                "fields": (
-                    *("source_format", "generation_format", "reference_format"),
-                    *("translation", "fields"),
-                )
-            },
+            *("source_format", "generation_format", "reference_format", "translation"),
         ),
-        (
-            "What else annotators may say",
-            {"fields": ("nonresponses", "unlabelled_tasks", "comments")},
-        ),
-        ("Labels of the parts", {"fields": LABELS, "classes": ("collapse",)}),
+        _folded("Further texts", "fields"),
+        _folded("What else annotators may say", "nonresponses", "unlabelled_tasks", "comments"),
+        _folded("Labels of the parts", *LABELS),
+        _folded("If a person asks to be erased", "erasure"),
     )
     inlines = (CriterionRows,)
+
+    def get_fieldsets(self, *_: Any) -> Any:
+        """Leave out further texts where there are none."""
+        has_more = bool(self.study.fields or names_of_fields(self.study))
+        return [part for part in self.fieldsets if has_more or "fields" not in part[1]["fields"]]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "fields":
+            kwargs |= {"widget": FieldRows(names_of_fields(self.study)), "help_text": FIELDS_HELP}
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
         return {"preview_pages": PREVIEW_PAGES, "rows_after": READ}

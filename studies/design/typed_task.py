@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from studies.design.field_rows import FieldRows
 from studies.design.scale_cards import ScaleCards
 from studies.models import Criterion, Study
 from studies.models.shown_fields import parsed_fields
@@ -22,8 +23,9 @@ def typed_task(study: Study, data: Mapping[str, str]) -> list[Criterion]:
         if data.get(name) in RENDERERS:
             setattr(study, name, data[name])
     with suppress(InvalidInput):
-        parsed_fields(data.get("fields", ""))
-        study.fields = data.get("fields", study.fields)
+        fields = FieldRows().value_from_datadict(data, {}, "fields")
+        parsed_fields(fields or "")
+        study.fields = study.fields if fields is None else fields
     study.nonresponses = data.get("nonresponses", study.nonresponses)
     total = data.get("criteria-TOTAL_FORMS", "")
     if not total.isdecimal() or "criteria-0-name" not in data:

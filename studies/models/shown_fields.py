@@ -65,6 +65,14 @@ def parsed_fields(setting: str) -> tuple[ShownField, ...]:
     return fields
 
 
+def known_fields(setting: str) -> tuple[ShownField, ...]:
+    """Return the fields of a setting that may be mistyped: then there are none."""
+    try:
+        return parsed_fields(setting)
+    except InvalidInput:
+        return ()
+
+
 def _field(line: str) -> ShownField:
     name, label, *options = (part.strip() for part in f"{line}{MARK}".split(MARK))
     options = [option for option in options if option]

@@ -14,7 +14,7 @@ IN_SIGHT = """error => {
 }"""
 WRONG = {
     "size": {"ratings_per_hit": "", "minutes_per_hit": "-1", "promised_hourly_rate": "-1"},
-    "task": {"title": "", "fields": "x|y|z|?"},
+    "task": {"title": ""},
     "analysis-plan": {"main_criteria": "nobody", "target_width": "7"},
 }
 

@@ -8,9 +8,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from studies.design.field_rows import FieldRows
 from studies.design.scale_cards import ScaleCards
 from studies.log_pages import PER_PAGE
-from studies.models import Membership, Study, StudyEvent
+from studies.models import Criterion, Membership, Study, StudyEvent
 from studies.services import record_event
 from tests.pages import codes_on, levels_on, send
 from tests.studies.factories import make_open_study, make_study
@@ -207,6 +208,45 @@ def test_cards_write_the_code_of_a_scale_and_read_it_again(sent, code):
     card = sent.get("s_card", code)
     assert re.search(rf'value="{card}" checked', html)
     assert ('name="s_bad" value="1" checked' in html) == code.endswith("+bad")
+
+
+def field_row(n: int, name: str, readers: str, label: str = "", place: str = "before") -> dict:
+    row = {"name": name, "readers": readers, "label": label, "place": place}
+    return {f"fields-{n}-{key}": value for key, value in row.items()}
+
+
+def test_further_texts_are_chosen_in_rows_and_unchanged_ones_stay_as_written(client, study):
+    texts = {"passage": "A passage.", "url": "https://x.example", "a|b": "not a name"}
+    study.dataset.instances.update(metadata=texts)
+    task = page_of("studies:task", study)
+    names = lxml.html.fromstring(client.get(task).content).xpath("//*[contains(@name, '-name')]")
+    assert [one.value for one in names if one.name.startswith("fields-")] == ["passage", "url"]
+    sent = field_row(0, "passage", "judges", "The|text", "after") | field_row(1, "url", "")
+    send(client, task, task_of(study, **sent, fields=""))
+    study.refresh_from_db()
+    assert study.fields == "passage | The text | judges | after"
+    Study.objects.update(fields="url\npassage")
+    shown = lxml.html.fromstring(client.get(task).content).forms[-1]
+    values = {name: value for name, value in shown.form_values() if name.startswith("fields")}
+    assert values["fields-0-name"] == "url"
+    assert FieldRows().value_from_datadict(values, {}, "fields") == "url\npassage"
+
+
+def test_a_folded_part_says_what_is_set_in_it(client, study):
+    Study.objects.update(source_format="markdown", right_label="B")
+    Criterion.objects.update(reason=Criterion.Reason.REQUIRED)
+    html = lxml.html.fromstring(client.get(page_of("studies:task", study)).content)
+    said = {
+        part.text.strip(): part.find("span").text
+        for part in html.xpath("//form[@id='study_form']//summary[not(ancestor::template)]")
+    }
+    assert said == {
+        "Reasons and order": "reason: required",
+        "How texts are shown": "source texts are shown as: Markdown",
+        "What else annotators may say": "unchanged",
+        "Labels of the parts": "label of the right text: B",
+        "If a person asks to be erased": "unchanged",
+    }
 
 
 def test_the_preview_shows_what_is_typed_and_saves_nothing(client, study):
