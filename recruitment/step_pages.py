@@ -20,7 +20,7 @@ from annotation.services.reference_units import (
     import_reference_units,
     remove_reference_unit,
 )
-from annotation.services.screening import gold_checks_met, role_counts, screening_of
+from annotation.services.screening import gold_checks_met, role_counts, screening_of, tasks_each
 from recruitment.costs import forecast, proposal_for
 from recruitment.early_stops import early_stop_rules
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
@@ -137,6 +137,7 @@ class QualityStep(CollectingStep):
         return {
             "role_counts": counts,
             "checks_met": gold_checks_met(study, screening_of(study) or Screening()),
+            "tasks_each": tasks_each(study),
             "is_limited": study.hits_per_annotator is not None,
             "set_aside": 0
             if is_frozen(study) or study.selected.exists()
@@ -310,9 +311,11 @@ def cost_context(study: Study) -> dict[str, Any]:
 
 
 def priced(study: Study) -> dict[str, Any]:
-    """Return what the step shows: the costs, and what an empty one of time, hourly pay and reward follows to be."""
+    """Return what the step shows: costs, gold checks, and what an empty one of time, hourly pay and reward follows to be."""
     costs = cost_context(study)
-    return costs | {"offer": proposal_for(study, hits=costs["hits"]) if "hits" in costs else None}
+    offer = proposal_for(study, hits=costs["hits"]) if "hits" in costs else None
+    gold = next(count for count in role_counts(study) if count.role == Unit.Role.GOLD)
+    return costs | {"offer": offer, "gold": gold}
 
 
 @shows_study

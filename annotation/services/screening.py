@@ -161,13 +161,15 @@ def gold_checks_met(study: Study, screening: Screening) -> float:
 
     If there are fewer reference units, an annotator's last HITs contain no checks.
     """
-    if not screening.check_rate:
-        return 0
+    return float(screening.check_rate * tasks_each(study)) if screening.check_rate else 0
+
+
+def tasks_each(study: Study) -> int:
+    """Return how many HITs one annotator may complete; 0 until HITs can be planned."""
     try:
-        hits = hits_to_collect(study)
+        return study.hits_each(hits_to_collect(study))
     except (DomainError, InvalidInput):
-        return 0  # until tasks can be planned
-    return float(screening.check_rate * study.hits_each(hits))
+        return 0
 
 
 def screening_of(study: Study) -> Screening | None:

@@ -168,6 +168,19 @@ def test_quality_says_how_many_checks_one_person_meets(client, study):
         assert f'data-met="{rate * 2:g}"' in page.text
 
 
+def test_where_the_size_changes_the_page_says_how_many_gold_checks_it_needs(client, study):
+    def told(**typed: int) -> tuple[list[str], bool]:
+        html = client.get(page_of("recruitment:cost-part", study), typed).text
+        return re.findall(r'data-gold-needed="(\d+)"', html), 'data-code="few_gold_units"' in html
+
+    assert told(hits_per_annotator=2) == ([], False)
+    assert 'data-tasks="4"' in client.get(page_of("recruitment:quality", study)).text
+    Screening.objects.create(study=study, check_rate=1)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=2)
+    assert told(hits_per_annotator=2) == (["2"], False)
+    assert told(hits_per_annotator=4) == (["4"], True)
+
+
 def test_a_study_does_not_offer_its_own_test_as_that_of_another(client, study, ruth):
     other = make_study(member=ruth)
     page = client.get(page_of("recruitment:quality", study))
