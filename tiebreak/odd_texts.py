@@ -1,4 +1,4 @@
-"""Texts that are hardly what a system wrote, and systems whose texts are of another length.
+"""Texts that are hardly what a system wrote, and systems that their lengths, beginnings or endings tell apart.
 
 What is named is worth a look: a model may have answered so. Only what is rare in the texts of a system
 is odd.
@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import sqrt
 from statistics import median
 
 from tiebreak.digits import in_digits
@@ -32,6 +33,11 @@ RARE = 0.05
 MANY_INSTANCES, MAX_REPEATED = 3, 2
 # A length ratio above which annotators of most studies can tell two systems apart.
 MAX_LENGTH_RATIO = 1.5
+# A trait tells a system if its share is so much above the others', and by more than chance explains.
+MIN_GAP, STANDARD_ERRORS = 0.25, 3
+EDGE_WORDS = 3
+CUT_BY_DOTS, CUT_OFF = "end in “…”", "end in the middle of a sentence"
+_CLOSING = "\"'”’»)]*_ "
 _ERROR = re.compile(
     r"[\[<(*]*\s*(?:error\b\s*(?:[:\]>)]|code\b|\d{3}|$)|traceback \(most recent call last\)"
     r"|(?:\w+\.)*\w*(?:error|exception)\b\s*[:(]|exception:|internal server error|bad gateway"
@@ -55,6 +61,34 @@ class OddText:
     kind: str
 
 
+@dataclass(frozen=True)
+class Telltale:
+    """What is frequent in the texts of one system and rare in others': in `n` of `of` texts."""
+
+    system: str
+    trait: str
+    n: int
+    of: int
+    others: int
+    of_others: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the shares differ by much, and by more than chance explains."""
+        if min(self.of, self.of_others) < MIN_TEXTS:
+            return False
+        gap = self.n / self.of - self.others / self.of_others
+        pooled = (self.n + self.others) / (self.of + self.of_others)
+        error = sqrt(pooled * (1 - pooled) * (1 / self.of + 1 / self.of_others))
+        return gap >= MIN_GAP and gap >= STANDARD_ERRORS * error
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n:,} of {self.of:,} texts of {self.system} {self.trait} ({self.others:,} of"
+            f" {self.of_others:,} of others)"
+        )
+
+
 class OddTexts:
     """Looks at texts one after the other.
 
@@ -71,6 +105,7 @@ class OddTexts:
     def __init__(self) -> None:
         self._texts: list[tuple[str, str, int, int]] = []
         self._errors: set[int] = set()
+        self._traits: dict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, instance: str, system: str, text: str) -> None:
         """Look at a text of a system for an instance."""
@@ -80,6 +115,7 @@ class OddTexts:
         if is_error(text):
             self._errors.add(len(self._texts))
         self._texts.append((instance, system, len(text), hash(text)))
+        self._traits[system].update(_traits_of(text))
 
     @property
     def lengths(self) -> dict[str, list[int]]:
@@ -106,6 +142,20 @@ class OddTexts:
             yield f"Worth a look: {told(found, named)}."
         if gap := length_gap(self.lengths):
             yield gap
+        if tells := self.telltales():
+            yield telling(tells)
+
+    def telltales(self) -> list[Telltale]:
+        """Return how texts of one system begin or end, and hardly any of the others."""
+        n = Counter(system for _, system, _, _ in self._texts)
+        total = sum(self._traits.values(), Counter())
+        found = (
+            Telltale(system, trait, k, n[system], total[trait] - k, n.total() - n[system])
+            for system, traits in self._traits.items()
+            for trait, k in traits.most_common()
+            if k >= MIN_GAP * n[system]
+        )
+        return [one for one in found if one.is_clear]
 
     def _short(self, usual: Mapping[str, float]) -> dict[int, str]:
         """Return the texts that are far shorter than their system's others, and than others' of the instance."""
@@ -140,6 +190,27 @@ class OddTexts:
             if len(of) >= MANY_INSTANCES
         }
         return {k: SAME for k, text in enumerate(self._texts) if (text[1], text[3]) in repeated}
+
+
+def _traits_of(text: str) -> Iterator[str]:
+    """Yield how a text begins and ends, if it has sentences."""
+    if len(text) < LONG_ENOUGH:
+        return
+    if len(words := text.split()) > 2 * EDGE_WORDS:
+        yield f"begin with “{' '.join(words[:EDGE_WORDS])}”"
+    end = text.rstrip(_CLOSING)
+    if end.endswith(("…", "...")):
+        yield CUT_BY_DOTS
+    elif text[-1].isalnum() or text[-1] in ",-–—":
+        yield CUT_OFF
+    elif len(words) > 2 * EDGE_WORDS:
+        yield f"end with “{' '.join(words[-EDGE_WORDS:])}”"
+
+
+def telling(tells: Sequence[Telltale]) -> str:
+    """Say by what annotators can tell systems apart."""
+    listed, more = "; ".join(map(str, tells[:EXAMPLES])), "; …" if len(tells) > EXAMPLES else ""
+    return f"{listed}{more}: annotators learn from that which system wrote a text."
 
 
 def is_error(text: str) -> bool:

@@ -2,7 +2,16 @@
 
 import pytest
 
-from tiebreak.odd_texts import ERROR, MANY_INSTANCES, SAME, SHORT, OddTexts, is_error
+from tiebreak.odd_texts import (
+    CUT_BY_DOTS,
+    CUT_OFF,
+    ERROR,
+    MANY_INSTANCES,
+    SAME,
+    SHORT,
+    OddTexts,
+    is_error,
+)
 
 LONG = "The ferry number {} leaves the harbour in the morning and comes back at night with post."
 
@@ -93,3 +102,41 @@ def test_a_gap_of_lengths_is_said_with_both_medians():
     half = {k: f"Ferry {k} leaves." for k in range(30)}
     sentence = next(iter(texts_of(half).sentences()))
     assert {"gull", "tern"} <= {*sentence.replace(".", " ").split()}
+
+
+CUT = LONG.removesuffix(" at night with post.")
+
+
+@pytest.mark.parametrize(
+    ("text", "trait"),
+    [
+        (f"{CUT}…", CUT_BY_DOTS),
+        (f"“{CUT}...”", CUT_BY_DOTS),
+        (CUT, CUT_OFF),
+        (f"{CUT},", CUT_OFF),
+        (f"Here is my summary of it. {LONG}", "begin with “Here is my”"),
+        (f"{LONG} I hope this helps you.", "end with “helps you.”"),
+    ],
+)
+@pytest.mark.parametrize("n", [10, 30])
+def test_how_texts_of_one_system_begin_or_end_tells_it(text, trait, n):
+    own = {k: text.format(k) for k in range(n)}
+    texts = texts_of(own, n=n)
+    tells = {(one.system, one.trait): (one.n, one.of, one.others) for one in texts.telltales()}
+    trait = trait.replace("“helps", "“this helps")
+    assert tells["gull", trait] == (n, n, 0)
+    assert {system for system, one in tells if one == trait} == {"gull"}
+    assert trait in [*texts.sentences()][-1]
+
+
+@pytest.mark.parametrize("text", [f"{CUT}…", CUT, f"Here is my summary of it. {LONG}"])
+def test_what_all_systems_have_and_what_is_rare_tells_none(text):
+    every = {k: text.format(k) for k in range(30)}
+    rare = {k: text.format(k) for k in range(0, 30, 6)}
+    trait = {CUT_BY_DOTS, CUT_OFF, "begin with “Here is my”"}
+    for texts in (texts_of(every, every), texts_of(rare)):
+        assert not trait & {one.trait for one in texts.telltales()}
+
+
+def test_few_texts_tell_nothing():
+    assert texts_of({k: CUT.format(k) for k in range(9)}, n=9).telltales() == []

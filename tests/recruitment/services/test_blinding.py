@@ -178,6 +178,15 @@ def test_texts_that_are_no_outputs_are_one_warning_that_leads_to_their_items(
     assert [item.key for item, _ in page.context["rows"]] == ["note-3", "note-8"]
 
 
+def test_a_system_whose_texts_are_cut_off_is_warned_of():
+    study = make_study(instances=12, samples=1)
+    cut = Concat(Value("The committee met on Tuesday to discuss road "), Cast("pk", TextField()))
+    Generation.objects.update(text=Concat(cut, Value(".")))
+    assert "telltale_texts" not in warnings_of(study)
+    Generation.objects.filter(system__name="system-1").update(text=cut)
+    assert {"12", "0"} <= numbers_in(warnings_of(study)["telltale_texts"])
+
+
 def test_what_is_final_is_told_without_advice(client, django_user_model):
     study = study_with("As an AI, I abstain.")
     plan_hits(study=study)

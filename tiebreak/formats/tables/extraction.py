@@ -119,9 +119,8 @@ class Extraction:
         return len(self._compared)
 
     def named(self, key: str) -> str:
-        """Return the id of an instance, or its first row if the table has no ids."""
-        has_ids = "instance" in self.plan.columns
-        return f"instance {key}" if has_ids else f"row {self.instances[key].row}"
+        """Name an instance by its id, which later pages show, and by its first row in the file."""
+        return f"instance {key} (row {self.instances[key].row})"
 
     def _count(self, generation: GenerationRow) -> None:
         key = (generation.instance, generation.system)

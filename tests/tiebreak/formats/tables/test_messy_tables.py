@@ -104,6 +104,25 @@ def test_the_first_sheet_with_a_table_is_read(notes, tmp_path):
     assert summary_of(tmp_path / "notes.xlsx").sheet == "Hinweise"
 
 
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_an_odd_text_is_named_by_its_instance_and_its_row(has_ids, tmp_path):
+    rows = [
+        [
+            f"i{k}",
+            f"Question {k}?",
+            *[f"Parcel {k} of {name} is on its way and will be with you soon." for name in "ab"],
+        ]
+        for k in range(20)
+    ]
+    rows[6][2] = "ERROR: rate limit"
+    header = ["id", "question", "answer gpt", "answer llama"]
+    path = tmp_path / "t.csv"
+    start = 0 if has_ids else 1
+    path.write_text("\n".join(",".join(row[start:]) for row in [header, *rows]))
+    (note,) = [note for note in summary_of(path).notes if "(row" in note]
+    assert f"instance {'i6' if has_ids else 7} (row 8)" in note
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_totals_and_repeated_rows_are_left_out_and_named(name, tmp_path):
     rows = [HEADER, *ROWS, ROWS[4], ["Summe", "", "", "", 12]]
