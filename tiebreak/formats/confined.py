@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ import tiebreak
 from tiebreak.formats.archive import extract, holds, is_bundle, opened
 from tiebreak.formats.bundle import read_bundle
 from tiebreak.formats.errors import FormatError, Problems
-from tiebreak.formats.layouts import Choice, look_at, ratings_in
+from tiebreak.formats.layouts import Choice, fit_of_ratings, look_at, ratings_in
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import read_ratings
 from tiebreak.formats.readers import convert, log_of, logs_in, read_verdicts
@@ -33,6 +33,7 @@ from tiebreak.formats.rows import Row, read_jsonl
 from tiebreak.formats.tables.encodings import NOT_TEXT, check_is_text
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.reading import Table, open_table
+from tiebreak.formats.tables.roles import texts_in
 
 RATINGS, LINES, UPLOAD, EXISTING = "ratings", "lines", "upload", "existing"
 TABLE, BUNDLE = "table", "bundle"
@@ -285,7 +286,7 @@ def _table(path: Path, into: Path, limits: Limits, bounds: Bounds, sheet: str) -
     """Write the rows of a table as plain lines, or only the first rows of a large table."""
     problems, written, rows = TableProblems(), 0, 0
     target = into / "rows.jsonl"
-    with open_table(path, limits=limits, sheet=sheet) as table, target.open("wb") as out:
+    with open_table(path, limits=limits, sheet=sheet, fits=_fit) as table, target.open("wb") as out:
 
         def read(*, is_whole: bool) -> Read:
             return Read(
@@ -318,6 +319,12 @@ def _table(path: Path, into: Path, limits: Limits, bounds: Bounds, sheet: str) -
                 return read(is_whole=False)
         _write_problems(problems, write)
         return read(is_whole=True)
+
+
+def _fit(rows: Iterable[Row]) -> int:
+    """A page takes texts and ratings."""
+    rows = [*rows]
+    return max(texts_in(rows), fit_of_ratings(rows))
 
 
 def _write_problems(problems: TableProblems, write: Callable[..., None]) -> None:

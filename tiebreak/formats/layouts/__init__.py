@@ -15,6 +15,7 @@ from tiebreak.formats.layouts.reading import (
     TABLE as TABLE,
     Choice as Choice,
     Existing as Existing,
+    fit_of_ratings as fit_of_ratings,
     parse_scales as parse_scales,
     read_existing as read_existing,
 )

@@ -1,6 +1,6 @@
 """What a researcher sees of a file of ratings before any of it is stored."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,11 +16,11 @@ from tiebreak.formats.layouts.reading import (
     Existing,
     is_native,
     read_existing,
+    roles_in,
 )
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.readers import recognised
-from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.profiles import Profile, profile_of
 from tiebreak.formats.tables.reading import Table
@@ -107,20 +107,13 @@ def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
     columns = _profile(rows).columns.items()
     texts = {name for name, column in columns if column.is_prose}
     try:
-        roles = _roles_in(first)
+        roles = roles_in(first)
     except (DomainError, InvalidInput):
         return "", ""
     if "rater" in roles:
         return TABLE, ""
     of_raters = {column for role, column in roles.items() if role.startswith(RATER_OF)}
     return ("", "") if of_raters & texts else (TABLE, "raters_as_columns")
-
-
-def _roles_in(rows: list[Row]) -> Mapping[str, str]:
-    try:
-        return read_existing(rows).columns
-    except EmptyBelowError as error:  # which its page asks about
-        return read_existing(rows, choice=Choice(fill_down=error.columns)).columns
 
 
 def _refused(

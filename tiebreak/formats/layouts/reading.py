@@ -245,6 +245,23 @@ def read_existing(
     return _with_scales(existing, choice.scales) if choice.scales else existing
 
 
+def fit_of_ratings(rows: Iterable[Row]) -> int:
+    """Return 2 if rows are ratings with their raters, 1 if they may be ratings, and else 0."""
+    try:
+        roles = roles_in([*rows])
+    except (DomainError, InvalidInput):
+        return 0
+    return 2 if "rater" in roles else int(bool(roles))
+
+
+def roles_in(rows: list[Row]) -> Mapping[str, str]:
+    """Return the columns of rows of ratings by their roles, as if questions about empty cells were answered."""
+    try:
+        return read_existing(rows).columns
+    except EmptyBelowError as error:  # which its page asks about
+        return read_existing(rows, choice=Choice(fill_down=error.columns)).columns
+
+
 def is_native(path: Path) -> bool:
     """Whether a file has the columns of the ratings format, which are not guessed."""
     return is_ratings_file(path) and has_rating_columns(path)
@@ -262,7 +279,7 @@ def _read(
         reader = choice.reader or ("" if is_plain else recognised(source))
         if reader not in ("", TABLE):
             return _of_platform(reader, source)
-        with open_table(source, limits=limits, sheet=choice.sheet) as table:
+        with open_table(source, limits=limits, sheet=choice.sheet, fits=fit_of_ratings) as table:
             return _of_table(table, source.name, choice)
     rows = list(source)
     if choice == Choice() and rows and {*rows[0]} >= RATING_COLUMNS:

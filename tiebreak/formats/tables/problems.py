@@ -100,6 +100,8 @@ class TableProblems:
     """The sheet of a workbook: which is wanted, and then which was read."""
     sheets: list[str] = field(default_factory=list)
     """All sheets of a workbook."""
+    tables: list[str] = field(default_factory=list)
+    """Those that may hold a table and are not hidden, where none is wanted."""
     # More rows than this are not looked at, be they empty or unusable.
     most: int = 10_000_000
 

@@ -5,7 +5,7 @@ import json
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,7 +29,13 @@ from tiebreak.formats.tables.encodings import (
 from tiebreak.formats.tables.json_rows import json_layout, read_lines, read_list, read_object
 from tiebreak.formats.tables.nesting import flattened
 from tiebreak.formats.tables.problems import BadCell, TableProblems
-from tiebreak.formats.tables.workbooks import SKIPPED_IN_SHEETS, is_workbook, read_workbook
+from tiebreak.formats.tables.roles import texts_in
+from tiebreak.formats.tables.workbooks import (
+    SKIPPED_IN_SHEETS,
+    has_sheets,
+    is_workbook,
+    read_workbook,
+)
 
 Rows = Iterator[tuple[int, Row]]
 Reader = Callable[[Path, TableProblems], Rows]
@@ -46,6 +52,9 @@ MAX_DEPTH = 4
 SHARDS = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx")
 # Files that describe a dataset's folder, and hold no rows.
 DESCRIPTIONS = {"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"}
+# Sheets of a workbook, and rows of each, that are looked at to find the one with the texts.
+MAX_TRIED, TRIED_ROWS, FITS = 10, 50, 2
+Fits = Callable[[Iterable[Row]], int]
 NO_SHEETS = "The file is no workbook, so it has no sheets to choose from. Choose none."
 READABLE = "XLSX, CSV, JSON Lines or Parquet"
 MIXED = (
@@ -140,11 +149,14 @@ def _below_headers(rows: Rows, problems: TableProblems) -> Rows:
 
 
 @contextmanager
-def open_table(path: Path, *, limits: Limits = LIMITS, sheet: str = "") -> Iterator[Table]:
+def open_table(
+    path: Path, *, limits: Limits = LIMITS, sheet: str = "", fits: Fits = texts_in
+) -> Iterator[Table]:
     r"""Yield a table for the block, from a file, or from a folder with such files or a .zip of it.
 
     Files are CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, each also with gzip. Of a workbook,
-    the first sheet that has a table is read, unless ``sheet`` names another. Raises `FormatError` if the file has none of these formats, or exceeds a limit.
+    the first sheet is read whose rows fit best, unless ``sheet`` names another. ``fits`` says how well rows do, from 0 to 2.
+    Raises `FormatError` if the file has none of these formats, or exceeds a limit.
 
     Examples
     --------
@@ -157,8 +169,27 @@ def open_table(path: Path, *, limits: Limits = LIMITS, sheet: str = "") -> Itera
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiebreak-")))
-        table = _opened(path, folder, limits)
-        yield replace(table, name=path.name, sheet=sheet)
+        table = replace(_opened(path, folder, limits), name=path.name, sheet=sheet)
+        yield table if sheet else replace(table, sheet=_fitting_sheet(table, fits))
+
+
+def _fitting_sheet(table: Table, fits: Fits) -> str:
+    """Return the first sheet whose rows fit best, or "" for the first that has a table."""
+    if not (isinstance(table.readers[0], _Workbook) and has_sheets(table.files[0])):
+        return ""
+    problems = TableProblems()
+    best, most = "", _fit(table, fits, problems)
+    for name in problems.tables[1:MAX_TRIED]:
+        if most == FITS:
+            break
+        found = _fit(replace(table, sheet=name), fits, TableProblems())
+        if found > most:
+            best, most = name, found
+    return best
+
+
+def _fit(table: Table, fits: Fits, problems: TableProblems) -> int:
+    return fits([row for _, row in islice(table.rows(problems), TRIED_ROWS)])
 
 
 def _opened(path: Path, folder: Path, limits: Limits, depth: int = 0) -> Table:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.cells import check_field_name
+from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.column_kinds import per_key
 from tiebreak.formats.tables.guess import Guess
 from tiebreak.formats.tables.plan import (
@@ -18,12 +19,23 @@ from tiebreak.formats.tables.plan import (
     WIDE,
     Plan,
 )
-from tiebreak.formats.tables.profiles import Column, Profile
+from tiebreak.formats.tables.problems import BadCell
+from tiebreak.formats.tables.profiles import Column, Profile, profile_of
 
 FILLS_TEXTS = (
     "The column {!r} has texts of systems, and an empty cell is no text of the row above. Fill down other"
     " columns only."
 )
+
+
+def texts_in(rows: Iterable[Row]) -> int:
+    """Return 2 if rows have texts of systems that can be told apart, 1 if they have a text, and else 0."""
+    try:
+        roles = plan_for(profile_of(enumerate(rows))).columns
+    except BadCell:
+        return 0
+    n = sum(role.startswith("text") for role in roles)
+    return 2 if n > 1 or (n and "system" in roles) else n
 
 
 def plan_for(

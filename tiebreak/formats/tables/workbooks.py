@@ -44,6 +44,12 @@ def is_workbook(path: Path) -> bool:
         return False
 
 
+def has_sheets(path: Path) -> bool:
+    """Whether a workbook has more than one sheet."""
+    with zipfile.ZipFile(path) as file:
+        return sum(name.startswith("xl/worksheets/sheet") for name in file.namelist()) > 1
+
+
 def read_workbook(
     path: Path, problems: TableProblems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, Row]]:
@@ -132,6 +138,7 @@ class _Sheet:
         filled = [(sheet.title, widths) for sheet in sheets if (widths := _widths(sheet))]
         # A sheet of notes has one cell in each row, and may have several rows.
         tables = [title for title, widths in filled if sum(n > 1 for n in widths) > 1]
+        self.problems.tables = tables
         return next(iter(tables or [title for title, _ in filled]), None)
 
     def rows(self) -> Iterator[tuple[int, Row]]:

@@ -104,6 +104,60 @@ def test_the_first_sheet_with_a_table_is_read(notes, tmp_path):
     assert summary_of(tmp_path / "notes.xlsx").sheet == "Hinweise"
 
 
+README = [["Field", "Description"], ["Kundenanfrage", "What the customer wrote to us, as it came."]]
+METRICS = [["system", "BLEU", "ROUGE-L"], *[[f"model {k}", k / 7, k / 9] for k in range(1, 5)]]
+RATINGS = [
+    ["item", "rater", "label"],
+    *[[k, r, k % 3 + 1] for k in range(9) for r in ("Ute", "Jan")],
+]
+SHEETS = {"readme": README, "metrics": METRICS, "texts": [HEADER, *ROWS], "ratings": RATINGS}
+
+
+def workbook_of(path, *names):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name in names:
+        sheet = book.create_sheet(name)
+        for row in SHEETS[name]:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "texts", "ratings"),
+    [
+        (("readme", "metrics", "texts"), "texts", None),
+        (("metrics", "texts"), "texts", None),
+        (("texts", "readme"), "texts", None),
+        (("readme", "ratings"), None, "ratings"),
+        (("texts", "metrics", "ratings"), "texts", "ratings"),
+        (("ratings", "readme", "texts"), "texts", "ratings"),
+        (("readme", "metrics"), "readme", None),
+    ],
+)
+def test_of_a_workbook_the_sheet_with_the_texts_or_ratings_is_read_and_said(
+    names, texts, ratings, tmp_path
+):
+    path = workbook_of(tmp_path / "t.xlsx", *names)
+    if texts:
+        summary = summary_of(path)
+        assert (summary.sheet, summary.sheets) == (texts, names)
+        assert any(f"“{texts}”" in note for note in summary.notes)
+    if ratings:
+        read = read_existing(path)
+        assert len(read.table) == 18
+        assert any(f"“{ratings}”" in note for note in read.notes)
+
+
+def test_a_hidden_sheet_is_not_chosen(tmp_path):
+    path = workbook_of(tmp_path / "t.xlsx", "readme", "texts")
+    book = openpyxl.load_workbook(path)
+    book["texts"].sheet_state = "hidden"
+    book.save(path)
+    assert summary_of(path).sheet == "readme"
+
+
 @pytest.mark.parametrize("has_ids", [True, False])
 def test_an_odd_text_is_named_by_its_instance_and_its_row(has_ids, tmp_path):
     rows = [
