@@ -1,7 +1,7 @@
 """The pages of results: four questions, each with its picture, and the parts of each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -180,6 +180,13 @@ def _each_machine(shown: Shown) -> list[Figure]:
     return sorted(figures, key=lambda figure: figure.machine)
 
 
+def _rater_measures(shown: Shown) -> dict[str, Any]:
+    rows = rater_measures(shown.about)
+    numbers, why = reason_once([row.numbers[0] for row in rows])
+    rows = [replace(row, numbers=[one]) for row, one in zip(rows, numbers, strict=True)]
+    return {"measures": rows, "without_interval": why}
+
+
 def _raters(shown: Shown) -> list[Figure]:
     rater = shown.query.get("rater", "")
     return [
@@ -282,7 +289,7 @@ PAGES = (
         RATERS.slug,
         RATERS.title,
         lambda shown: [agreement_figure(shown.about)],
-        lambda shown: {"measures": rater_measures(shown.about)},
+        _rater_measures,
     ),
     Page(
         "by-rater",

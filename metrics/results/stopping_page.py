@@ -12,8 +12,8 @@ from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
 from tiebreak.digits import in_digits, money
 from tiebreak.reading.figures.planning.smallest_difference import smallest_differences
-from tiebreak.reading.messages import NO_PLAN_KNOWN
-from tiebreak.reading.while_open import sequence_finding
+from tiebreak.reading.messages import NO_PLAN_KNOWN, NOTHING_SHOWN
+from tiebreak.reading.while_open import sequence_finding, still_missing
 from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.selection import PairComponents
@@ -60,6 +60,8 @@ def _now(study: Study, stopping: StoppingSection) -> tuple[str, str]:
         return "The planned number of responses is reached", REACHED
     heading, sentence = sequence_finding(stopping)
     verb = "is" if study.status == Study.Status.CLOSED else "would be"
+    if heading == NOTHING_SHOWN.format(still_missing(stopping)):
+        return f"Stopping now, no system {verb} shown to be better", sentence
     return f"Stopping now, the result {verb}: {heading}", sentence
 
 

@@ -51,7 +51,7 @@ from tiebreak.reading.figures.of_part import of_part, with_part_column
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.messages import SEQUENCE_ABOVE
 from tiebreak.reading.shown import section_of
-from tiebreak.reading.while_open import has_sequences, unreached, while_unreached
+from tiebreak.reading.while_open import has_sequences, still_missing, unreached, while_unreached
 from tiebreak.report import Report
 
 STOP_POLLING = 286  # htmx stops polling at this status
@@ -272,4 +272,10 @@ def _as_shown(figures: list[Figure], shown: Shown) -> list[Figure]:
     figures = [replace(one, chart=one.chart.linked(shown.links)) for one in figures]
     if part:
         return [of_part(figure, part.name) for figure in figures]
-    return [while_unreached(figure, shown.about) for figure in figures]
+    figures = [while_unreached(figure, shown.about) for figure in figures]
+    stopping = unreached(shown.about)
+    if figures and stopping and figures[0].finding == figures[0].title:
+        # The figure that leads the page also says what a finding needs.
+        heading = f"{figures[0].title}: {still_missing(stopping)}"
+        figures[0] = replace(figures[0], finding=heading)
+    return figures

@@ -123,7 +123,7 @@ def test_few_instances_of_equal_systems_never_name_a_winner():
 
 def test_one_item_is_too_few_and_twelve_may_have_a_finding():
     one = report_of(preferences([[-1, -1]]))
-    assert sections(one)[0].wins[0] == "1 item is too few to say which system is better"
+    assert sections(one)[0].wins[0] == TOO_FEW.format(n="1 item", verb="is")
     twelve = report_of(preferences([[-1, -1, 1]] * 11 + [[-1, 1, 1]]))
     heading = sections(twelve)[0].wins[0]
     assert heading.startswith("With these annotators, a wins more often than it loses: ")

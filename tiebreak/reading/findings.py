@@ -30,6 +30,7 @@ from tiebreak.reading.messages import (
     SINGLE_SETS,
     TOO_FEW,
     TOO_FEW_OF_PAIRS,
+    TOO_FEW_TO_AGREE,
     WEIGHTED,
     WEIGHTED_TO_DATASET,
     WIN_RATE_IS,
@@ -176,7 +177,11 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     items = counted(units_of_shares(section.strata, unanimous), "rated item")
     share = f"All annotators agree on {share_of(unanimous, section.strata)} of {items} {WITH_TWO}."
     if not alpha.has_interval:
-        return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
+        is_few, verb = alpha.n < MIN_CLUSTERS, "is" if alpha.n == 1 else "are"
+        noun = "item" if section.resampling == "unit" else "instance"
+        few = TOO_FEW_TO_AGREE.format(n=counted(alpha.n, noun), verb=verb)
+        heading = few if is_few else NO_ALPHA_HEADING
+        return heading, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
     heading, sentence = _beyond_chance(alpha, MACHINES_FIRST * bool(section.all_units.machines))
     scope = scope_sentence(alpha, of_these=OTHERS_AGREE in sentence)
     return f"{heading}{scope_suffix(alpha)}", f"{share} {sentence}{scope}"

@@ -1,6 +1,7 @@
 """Sentences on results, which pages, documents and the terminal show."""
 
 from tiebreak.report.sections.machines.noise_ceiling import NO_PAIR as NO_PAIR_WITH_MACHINE
+from tiebreak.stats.core.independence import MIN_CLUSTERS
 from tiebreak.stats.raters.additive import NO_PAIR, ONE_LABEL
 
 # Headings and sentences of findings.
@@ -32,8 +33,13 @@ WITHOUT_BAD = "Ratings that call both texts bad are not counted."
 WITH_TWO = "with two ratings or more"
 ALWAYS_WON = "In these ratings, {systems} won every comparison"
 NO_WINNER = "No system is shown to win more often than it loses: no 95% interval lies above ½"
-TOO_FEW = "{n} {verb} too few to say which system is better"
-TOO_FEW_OF_PAIRS = "There are too few {noun}s to say which system is better"
+TOO_FEW = f"{{n}} {{verb}} too few to say which system is better: {MIN_CLUSTERS} are needed"
+TOO_FEW_OF_PAIRS = (
+    f"Too few {{noun}}s to say which system is better: {MIN_CLUSTERS} of each pair are needed"
+)
+TOO_FEW_TO_AGREE = (
+    f"{{n}} {{verb}} too few to say whether annotators agree: {MIN_CLUSTERS} are needed"
+)
 SAVED = "Selecting instances saved about {n} ratings for {pair}"
 COST = "Selecting instances cost about {n} additional ratings for {pair}"
 SAVING_UNKNOWN = "Selected instances of {pair}"
@@ -80,7 +86,8 @@ SEQUENCE_ABOVE = (
     "The line stays right however often you look; the numbers below it hold for one look, at the planned"
     " number of responses."
 )
-NO_WINNER_YET = "No system is shown to win more often than it loses so far"
+STILL_MISSING = "{missing} of {planned} planned responses {verb} missing"
+NOTHING_SHOWN = "No finding: {}"
 WATCHED = (
     "Until a study ends at its planned number of responses, findings come from confidence sequences:"
     " however often you look, all of them are right with a probability of at least 95% together (each"

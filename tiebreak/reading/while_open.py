@@ -9,7 +9,8 @@ from dataclasses import replace
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.messages import (
     NO_FINDING_YET,
-    NO_WINNER_YET,
+    NOTHING_SHOWN,
+    STILL_MISSING,
     WATCHED,
     WATCHED_SCOPE,
     WATCHED_UNITS,
@@ -33,6 +34,14 @@ def has_sequences(stopping: StoppingSection) -> bool:
     return any(pair.win_rate.is_defined for pair in stopping.pairs.values())
 
 
+def still_missing(stopping: StoppingSection) -> str:
+    """Say how many of the planned responses are missing."""
+    planned = stopping.planned_responses
+    missing = planned - stopping.responses
+    verb = "is" if missing == 1 else "are"
+    return STILL_MISSING.format(missing=f"{missing:,}", planned=f"{planned:,}", verb=verb)
+
+
 def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
     """Return which systems are ahead by the confidence sequences, and what these assume."""
     if stopping.reason:
@@ -47,7 +56,9 @@ def sequence_finding(stopping: StoppingSection) -> tuple[str, str]:
         planned = counted(pair.planned, "instance")
         so_far += f" {name}: {pair.win_rate.n} of {planned} entered{waiting}."
     return (
-        f"{WITH_THESE}{'; '.join(ahead)}" if ahead else NO_WINNER_YET,
+        f"{WITH_THESE}{'; '.join(ahead)}"
+        if ahead
+        else NOTHING_SHOWN.format(still_missing(stopping)),
         f"{valid} {WATCHED_UNITS}{so_far} {WATCHED_SCOPE if has_sequences(stopping) else ''}".rstrip(),
     )
 

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
+from lxml.html import fromstring
 
 from metrics.messages import REACHED
 from metrics.results.services import refresh_report
@@ -15,6 +16,7 @@ from recruitment.confirmations import closing
 from recruitment.messages import CLOSING_EARLY
 from recruitment.services.lifecycle import close_study
 from studies.models import Membership, Study
+from tests.pages import numbers_in
 from tests.tiebreak.reading.test_while_open import A_WINS, B_WINS, answer, section, small_study
 from tiebreak.reading.figures.planning.stopping import width_figures
 from tiebreak.reading.messages import NO_FINDING_YET, SEQUENCE_ABOVE
@@ -62,6 +64,25 @@ def test_only_where_a_sequence_is_drawn_the_line_is_said_to_stay_right(client, s
     refresh_report(study=study)
     page = client.get(reverse("metrics:results-tab", args=[study.pk, tab]))
     assert page.context["caveat"] == caveat
+
+
+def test_with_few_ratings_headings_say_what_is_missing_and_no_cell_is_a_bare_dash(client):
+    member = User.objects.create_user("ada", is_staff=True)
+    study = small_study(instances=12, ratings_per_hit=2, member=member)
+    for name in ("ann", "bob"):
+        answer(study, name, A_WINS, hits=5)
+    refresh_report(study=study)
+    client.force_login(member)
+    for tab in ("systems", "raters", "by-rater"):
+        main = fromstring(
+            client.get(reverse("metrics:results-tab", args=[study.pk, tab])).text
+        ).xpath("//main")[0]
+        # The numbers of a picture have a column of reasons.
+        cells = main.xpath(".//td[not(ancestor::*[@class='scroll'])] | .//dd")
+        assert "–" not in {cell.text_content().strip() for cell in cells}
+        if tab != "by-rater":
+            heading = main.xpath(".//h2[@class='lead']")[0].text_content()
+            assert numbers_in(heading) == {"14", "24"}
 
 
 def test_what_is_needed_has_a_cost_from_the_reward(study):
@@ -125,11 +146,11 @@ def test_few_instances_have_no_forecast():
 @pytest.mark.thorough
 def test_the_page_says_what_stopping_now_concludes(stopping_page, study):
     text = stopping_page()
-    assert "Stopping now, the result would be: No system is shown" in text
+    assert "Stopping now, no system would be shown" in text
     assert "24 of 40 planned responses" in text
     assert CLOSING_EARLY in text
     close_study(study=study)
-    assert "Stopping now, the result is: No system is shown" in stopping_page()
+    assert "Stopping now, no system is shown" in stopping_page()
 
 
 def test_the_page_of_a_complete_study_says_so(stopping_page, study):

@@ -17,15 +17,16 @@ from studies.models import Study
 from tests.annotation.answers import submit_unit
 from tests.annotation.places import hit_units_of, take_place
 from tests.metrics.studies import validator
+from tests.pages import numbers_in
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.systems.systems import win_rates_figure
 from tiebreak.reading.findings import NO_ALPHA_HEADING, agreement_finding, win_rate_finding
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
-from tiebreak.reading.messages import NO_FINDING_YET, NO_WINNER_YET, WATCHED_SCOPE
+from tiebreak.reading.messages import NO_FINDING_YET, NOTHING_SHOWN, WATCHED_SCOPE
 from tiebreak.reading.shown import section_of
-from tiebreak.reading.while_open import has_sequences, unreached
+from tiebreak.reading.while_open import has_sequences, still_missing, unreached
 from tiebreak.stats import undefined
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +59,18 @@ def small_study(**design):
     return make_open_study(**{**options, **design})
 
 
+def nothing_shown(about) -> str:
+    return NOTHING_SHOWN.format(still_missing(about.stopping))
+
+
+def test_the_heading_says_how_many_responses_are_missing():
+    study = small_study()
+    answer(study, "ann", A_WINS, hits=2)
+    about = section(study)
+    assert (about.stopping.responses, about.stopping.planned_responses) == (2, 16)
+    assert numbers_in(win_rate_finding(about)[0]) == {"14", "16"}
+
+
 def test_a_running_study_states_what_the_sequence_excludes():
     study = small_study()
     answer(study, "ann", A_WINS, hits=14)
@@ -78,7 +91,7 @@ def test_a_running_study_states_nothing_from_an_interval_for_one_look():
     about = section(study)
     at_one_look = win_rate_finding(replace(about, stopping=None))[0]
     assert "system-0 wins more often than it loses" in at_one_look
-    assert win_rate_finding(about)[0] == NO_WINNER_YET
+    assert win_rate_finding(about)[0] == nothing_shown(about)
     shown = section_of("preference", about)
     assert shown.sets is None or shown.sets[1].startswith(NO_FINDING_YET)
     for figure in figures_of(about):
@@ -272,5 +285,5 @@ def test_before_the_first_instance_is_complete_the_rates_are_points_without_inte
     assert figure.chart
     low = figure.columns.index("low")
     assert [row[low] for row in figure.rows] == [None, None]
-    assert figure.finding == NO_WINNER_YET
+    assert figure.finding == nothing_shown(about)
     assert not has_sequences(stopping)

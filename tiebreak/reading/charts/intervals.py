@@ -34,6 +34,7 @@ LINE_KEY, THICK_KEY = (
     "; line: 95% interval",
     " for annotators like these, its thick part for these alone",
 )
+BARE_KEY = "; a point without a line has no interval"
 Reference = tuple[float, str]
 Ground = Callable[[Canvas], Iterable[str]]
 
@@ -134,6 +135,8 @@ def interval_chart(
     words = "; ".join([*said, words])
     if any(mark.estimate.has_interval for mark in marks):
         label += LINE_KEY + thick * any(mark.estimate.narrower for mark in marks)
+    if any(mark.estimate.reason and not mark.estimate.has_interval for mark in marks):
+        label += BARE_KEY
     return Chart(finding, words, (*strips, *x_axis(axis, label)), legend)
 
 

@@ -17,6 +17,7 @@ from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.curves import time_chart
 from tiebreak.reading.charts.intervals import (
+    BARE_KEY,
     LINE_KEY,
     THICK_KEY,
     IntervalRow,
@@ -173,7 +174,7 @@ def test_the_lines_of_a_picture_go_on_behind_headings_that_rows_do_not_repeat(se
 def test_what_thick_lines_are_stands_in_the_picture(section):
     thick = agreement_figure(section).chart.strips[-1].words
     inner = [one for one in section.strata if one.human_human.krippendorff_alpha.narrower]
-    assert thick.endswith(THICK_KEY) == bool(inner)
+    assert (THICK_KEY in thick) == bool(inner)
     plain = Mark("human", Estimate(0.5, low=0.4, high=0.6, n=9))
     wide = replace(
         plain, estimate=replace(plain.estimate, narrower=(Estimate(0.5, low=0.45, high=0.55, n=9),))
@@ -181,9 +182,10 @@ def test_what_thick_lines_are_stands_in_the_picture(section):
     for mark in (plain, wide):
         chart = interval_chart([IntervalRow("a", (mark,))], finding="", label="bias", reference=0)
         assert chart.strips[-1].words == f"bias{LINE_KEY}" + THICK_KEY * (mark is wide)
-    bare = Mark("human", Estimate(0.5, n=9))
-    chart = interval_chart([IntervalRow("a", (bare,))], finding="", label="bias", reference=0)
-    assert chart.strips[-1].words == "bias"
+    for reason, key in ((None, ""), ("There are too few items.", BARE_KEY)):
+        bare = Mark("human", Estimate(0.5, n=9, reason=reason))
+        chart = interval_chart([IntervalRow("a", (bare,))], finding="", label="bias", reference=0)
+        assert chart.strips[-1].words == f"bias{key}"
 
 
 def test_a_number_without_an_interval_has_no_picture_beside_it():

@@ -106,7 +106,9 @@ AGREEMENT = (
     Case(
         "α without an interval",
         lambda: agreement(with_alpha(without_interval(0.9))),
-        (f"| Agreement among annotators | {UNANIMOUS} {WHY}",),
+        (
+            f"| 4 items are too few to say whether annotators agree: 10 are needed | {UNANIMOUS} {WHY}",
+        ),
         (AGREE, NO_AGREEMENT),
     ),
     Case(

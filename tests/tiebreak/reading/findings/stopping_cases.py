@@ -14,12 +14,12 @@ from tests.tiebreak.reading.findings.situations import (
     sequence,
     watched,
 )
-from tests.tiebreak.reading.findings.watching_cases import SO_FAR, watching
+from tests.tiebreak.reading.findings.watching_cases import watching
 from tiebreak.reading.messages import NO_PLAN_KNOWN
 from tiebreak.report.model.report import CriterionSection
 
-NOW_IS = f"Stopping now, the result is: {SO_FAR}"
-NOW_WOULD_BE = f"Stopping now, the result would be: {SO_FAR}"
+NOW_IS = "Stopping now, no system is shown to be better"
+NOW_WOULD_BE = "Stopping now, no system would be shown to be better"
 IS_REACHED = "The planned number of responses is reached"
 
 

@@ -22,7 +22,7 @@ from tiebreak.reading.messages import (
 )
 from tiebreak.report.model.report import CriterionSection
 
-SO_FAR = "No system is shown to win more often than it loses so far"
+SO_FAR = "No finding: 60 of 180 planned responses are missing"
 A_OVER_B, B_OVER_A = f"{HERE}a wins more often than b", f"{HERE}b wins more often than a"
 VALID = WATCHED.format(level=1 - 0.05 / 3, statements="3 comparisons")
 ENTERED = "a vs b: 40 of 60 instances entered."

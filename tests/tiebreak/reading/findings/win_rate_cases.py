@@ -34,9 +34,9 @@ from tiebreak.reading.messages import (
 from tiebreak.report.model.report import CriterionSection
 
 NOBODY = NO_WINNER
-TOO_FEW_ITEMS = "9 items are too few to say which system is better"
-TOO_FEW_ITEMS_1 = "1 item is too few to say which system is better"
-TOO_FEW_OF_ALL = "There are too few instances to say which system is better"
+TOO_FEW_ITEMS = "9 items are too few to say which system is better: 10 are needed"
+TOO_FEW_ITEMS_1 = "1 item is too few to say which system is better: 10 are needed"
+TOO_FEW_OF_ALL = "Too few instances to say which system is better: 10 of each pair are needed"
 
 
 def wins(section: CriterionSection) -> str:
