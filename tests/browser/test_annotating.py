@@ -167,6 +167,23 @@ def test_the_way_on_is_at_one_place_on_every_page(chromium_page: Page, live_serv
     assert len(places) == 1
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_the_way_on_looks_like_one_once_all_is_answered(
+    chromium_page: Page, live_server, width, scheme
+):
+    page = chromium_page
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=scheme)
+    enter(page, live_server, with_texts(make_open_study(instances=1, ratings_per_hit=1)))
+    ground = "getComputedStyle(document.querySelector('#next > *')).backgroundColor"
+    before = page.evaluate(ground)
+    check_accessible(page)
+    page.get_by_role("radio").first.check()
+    expect_status(page, "saved")
+    assert before == "rgba(0, 0, 0, 0)" != page.evaluate(ground)
+
+
 def test_reload_the_back_button_and_a_second_tab_do_no_harm(
     chromium_page: Page, context: BrowserContext, live_server
 ):
