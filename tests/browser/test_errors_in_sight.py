@@ -28,6 +28,26 @@ def study(page: Page, live_server) -> Study:
     return study
 
 
+def test_only_what_the_keyboard_reaches_gets_a_ring(page, live_server, study):
+    page.goto(f"{live_server.url}/studies/{study.pk}/design/quality/")
+    page.keyboard.press("Tab")
+    rings = page.evaluate(
+        """() => ["h1", "h2", "h4", "div", "section", "a"].map(name => {
+          const element = document.createElement(name);
+          element.href = "#";
+          if (name !== "a") element.tabIndex = -1;
+          document.querySelector("main").append(element);
+          element.focus();
+          const ring = getComputedStyle(element).outlineStyle;
+          return document.activeElement === element ? [name, ring] : [name, "no focus"];
+        })"""
+    )
+    assert dict(rings) == {
+        **dict.fromkeys(["h1", "h2", "h4", "div", "section"], "none"),
+        "a": "solid",
+    }
+
+
 @pytest.mark.parametrize("width", [1440, 360])
 def test_each_error_is_above_the_bar_once_its_field_has_the_focus(page, live_server, study, width):
     page.set_viewport_size({"width": width, "height": 900})
