@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import template
-from django.contrib.admin.helpers import Fieldset
 from django.contrib.admin.utils import flatten
 from django.db.models import Field
 from django.forms import Field as FormField
@@ -17,8 +16,8 @@ MAX_VALUE = 60
 
 
 @register.filter
-def in_short(fieldset: Fieldset) -> str:
-    """Return the settings that are not what they are at first, with their values."""
+def in_short(fieldset: Any) -> str:
+    """Return the settings of a part of an admin form that are not what they are at first, with their values."""
     row: Any = fieldset.form.instance
     fields = {one.name: one for one in row._meta.concrete_fields}
     names = [str(name) for name in flatten(fieldset.fields)]
