@@ -70,7 +70,7 @@ def make_judge(study: Any, name: str, server: str) -> Any:
         kind="judge",
         study=study,
         name=name,
-        criterion=study.criteria.get(),
+        criteria=[study.criteria.get()],
         server=server,
         language_model="tiny",
         instructions=INSTRUCTIONS,

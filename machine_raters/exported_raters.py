@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, F, Max, Min, Q, Sum
 
 from annotation.models.rating import is_unparsed
-from machine_raters.forms import JUDGE_SETTINGS
+from machine_raters.forms import JUDGE_CRITERIA, JUDGE_SETTINGS
 from machine_raters.judging.job import questions_of
 from machine_raters.models import (
     Baseline,
@@ -35,7 +35,7 @@ COLUMNS = (
     "excluded_reason",
 )
 # The name of a model server says something about the installation, and nothing about the judge.
-PRIVATE = {"name", "criterion", "server"}
+PRIVATE = {"name", *JUDGE_CRITERIA, "server"}
 
 
 def machine_rater_rows(study: Study) -> Iterator[Row]:

@@ -13,9 +13,12 @@ from machine_raters.models.judge import MAX_EXAMPLES
 from studies.models import Criterion, Study
 from studies.models.dataset import validate_name
 
-EACH_CRITERION = "each criterion: one judge for each"
+NO_CRITERION = "Please choose at least one criterion that this judge is to rate by."
+# What a judge rates by is chosen with its settings, and stored in rows of its own.
+JUDGE_CRITERIA = ("criterion", "criteria")
 JUDGE_SETTINGS = (
-    *("name", "criterion", "server", "language_model", "instructions", "answered_by", "constraint"),
+    *("name", *JUDGE_CRITERIA, "asks_together"),
+    *("server", "language_model", "instructions", "answered_by", "constraint"),
     *("examples", "example_set", "with_reasons", "with_reference"),
     *("comparisons", "budget", "runs"),
     "writes_steps",
@@ -35,6 +38,14 @@ def _choice(model: Any, **options: Any) -> Any:
     return forms.ModelChoiceField(model.objects.none(), to_field_name="name", **options)
 
 
+def _choices(model: Any, name: str, **options: Any) -> Any:
+    """Return a field that names several rows."""
+    widget = forms.CheckboxSelectMultiple
+    return forms.ModelMultipleChoiceField(
+        model.objects.none(), to_field_name=name, widget=widget, **options
+    )
+
+
 class MachineRaterForm(forms.ModelForm[MachineRater]):
     """The settings of a new machine rater, which never change afterwards.
 
@@ -47,8 +58,8 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
     def __init__(self, study: Study, data: Any = None, **options: Any) -> None:
         name = self._meta.model._meta.model_name
         super().__init__(data, auto_id=f"{name}_%s", **options)
-        if "criterion" in self.fields:
-            self._offer("criterion", study.criteria.all())
+        for criteria in {*JUDGE_CRITERIA} & {*self.fields}:
+            self._offer(criteria, study.criteria.all())
         if "server" in self.fields:
             names = [(name, name) for name in sorted(settings.TIEBREAK_MODEL_SERVERS)]
             field = self.fields["server"]
@@ -69,7 +80,8 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
         return [self[name] for name in self.FIRST or self.fields]
 
     def further_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in (self.FIRST or self.fields)]
+        shown = self.FIRST or self.fields
+        return [field for field in self.visible_fields() if field.name not in shown]
 
     def is_further_open(self) -> bool:
         """Whether the fold must show a refused value."""
@@ -77,10 +89,13 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
 
 
 class JudgeForm(MachineRaterForm):
-    """The settings of a new judge, or without a criterion of one judge for each criterion."""
+    """The settings of a new judge of one or several criteria. Programs may name one as `criterion`."""
 
-    FIRST = ("name", "criterion", "server", "language_model", "instructions", "answered_by")
-    criterion = _choice(Criterion, required=False)
+    FIRST = ("name", "criteria", "server", "language_model", "instructions", "answered_by")
+    criterion = _choice(Criterion, required=False, widget=forms.HiddenInput)
+    criteria = _choices(
+        Criterion, "name", required=False, help_text="It rates each item by each of them."
+    )
     example_set = _choice(
         ExampleSet,
         required=False,
@@ -93,17 +108,21 @@ class JudgeForm(MachineRaterForm):
         fields = JUDGE_SETTINGS
 
     def __init__(self, study: Study, data: Any = None) -> None:
-        super().__init__(study, data, initial={"instructions": INSTRUCTIONS})
+        names = [criterion.name for criterion in study.criteria.all()]
+        initial = {"instructions": INSTRUCTIONS, "criteria": names}
+        super().__init__(study, data, initial=initial)
         sets: Any = self.fields["example_set"]
         sets.queryset = study.example_sets.all()
-        criteria: Any = self.fields["criterion"]
-        if len(criteria.choices) > 1:
-            self.initial["criterion"] = criteria.choices[0][0]
-            criteria.choices = [*criteria.choices, ("", EACH_CRITERION)]
-            criteria.help_text = (
-                "With one judge for each criterion, each is asked one question at a time; their names"
-                " end with the criterion."
-            )
+        if len(names) == 1:
+            self.fields["asks_together"].widget = forms.HiddenInput()
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        one, several = values.pop("criterion", None), values.get("criteria", [])
+        values["criteria"] = sorted({*several, *filter(None, [one])}, key=lambda c: c.position)
+        if not values["criteria"] and not self.errors:
+            self.add_error("criteria", forms.ValidationError(NO_CRITERION, code="required"))
+        return values
 
 
 class BaselineForm(MachineRaterForm):
@@ -123,9 +142,7 @@ class BaselineForm(MachineRaterForm):
 
 class JuryForm(MachineRaterForm):
     criterion = _choice(Criterion)
-    members = forms.ModelMultipleChoiceField(
-        Rater.objects.none(), to_field_name="pseudonym", widget=forms.CheckboxSelectMultiple
-    )
+    members = _choices(Rater, "pseudonym")
 
     class Meta:
         model = Jury

@@ -49,7 +49,6 @@ JURIES_STAY = (
 RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choose another name."
 
 # Judges.
-JUDGES_CREATED = "One judge was created for each criterion. Try them on five items next."
 JUDGE_TRIED = "{name} is being tried. The results appear below."
 JUDGE_REPEATS_ITSELF = (
     "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
@@ -58,6 +57,10 @@ JUDGE_REPEATS_ITSELF = (
 JUDGE_HAS_ONE_PROBABILITY = (
     "The probabilities of answers are the same each time. Please ask once about each item and order,"
     " or choose written answers."
+)
+JUDGE_ANSWERS_EACH = (
+    "An answer by probability, or one that the server constrains, is to one question. Please let it write"
+    " freely, or ask about each criterion on its own."
 )
 JUDGE_WITHOUT_CRITERION = (
     "The criterion of this judge was deleted. Please delete the judge, and create another one."

@@ -6,7 +6,13 @@ from typing import Any
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
-from machine_raters.forms import BASELINE_SETTINGS, JUDGE_SETTINGS, JURY_SETTINGS, SET_SETTINGS
+from machine_raters.forms import (
+    BASELINE_SETTINGS,
+    JUDGE_CRITERIA,
+    JUDGE_SETTINGS,
+    JURY_SETTINGS,
+    SET_SETTINGS,
+)
 from machine_raters.kinds import KINDS
 from machine_raters.models import (
     Baseline,
@@ -103,7 +109,7 @@ class JudgeSerializer(MachineSerializer):
         model = Judge
         fields = (
             *COMMON,
-            *(name for name in JUDGE_SETTINGS if name != "criterion"),
+            *(name for name in JUDGE_SETTINGS if name not in JUDGE_CRITERIA),
             *("criteria", "answers", "unparsed", "nonresponses", "cost", "models", "unreadable"),
             *("failures", "warnings"),
         )
@@ -214,6 +220,13 @@ class NewMachine(serializers.ModelSerializer[Any]):
 # The settings that are named, and those with another default than the table's.
 NAMED: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
     "criterion": serializers.CharField(max_length=200, help_text="The criterion's name."),
+    "criteria": serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        required=False,
+        min_length=1,
+        max_length=100,
+        help_text="The names of the criteria by which a judge rates. One may be named as `criterion`.",
+    ),
     "members": serializers.ListField(
         child=serializers.CharField(max_length=200),
         min_length=2,
@@ -234,6 +247,8 @@ NAMED: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
 def _new(model: type[MachineRater], settings: Sequence[str]) -> type[NewMachine]:
     """Return the serializer of a request to create a machine rater with these settings."""
     fields = {name: NAMED[name] for name in settings if name in NAMED}
+    if "criteria" in settings:
+        fields["criterion"] = serializers.CharField(max_length=200, required=False)
     meta = type("Meta", (), {"model": model, "fields": ("kind", *settings)})
     return type(f"New{model.__name__}", (NewMachine,), {"Meta": meta, **fields})
 

@@ -18,8 +18,8 @@ from machine_raters.messages import (
     EXAMPLES_WITHOUT_LABEL,
     NO_SUCH_EXAMPLE_SET,
 )
-from machine_raters.models import ExampleSet, JudgeCriterion
-from studies.models import Study, StudyEvent, Unit
+from machine_raters.models import ExampleSet, Judge, JudgeCriterion
+from studies.models import Criterion, Study, StudyEvent, Unit
 from studies.services import record_event
 from tiebreak.errors import DomainError
 
@@ -72,33 +72,36 @@ def delete_example_set(*, example_set: ExampleSet, by: User | None = None) -> No
 
 def examples_of(question: JudgeCriterion) -> list[Example]:
     """Return the training items that come before every question, in their order."""
-    reasons = _reasons(question) if question.judge.with_reasons else {}
-    return [
-        Example(unit, reasons.get((unit.pk, str(unit.known_labels[question.criterion.name])), ""))
-        for unit in _items_of(question)
-    ]
+    asked = [one.criterion for one in question.together]
+    reasons = _reasons(question.judge, asked) if question.judge.with_reasons else {}
+
+    def reason(unit: Unit) -> str:
+        given = (reasons.get((unit.pk, c.pk, str(unit.known_labels[c.name])), "") for c in asked)
+        return "\n".join(filter(None, given))
+
+    return [Example(unit, reason(unit)) for unit in _items_of(question)]
 
 
-def _reasons(question: JudgeCriterion) -> dict[tuple[int, str | None], str]:
-    """Return the first reason that a person gave for each label of each training item.
+def _reasons(judge: Judge, criteria: Sequence[Criterion]) -> dict[tuple[int, int, str | None], str]:
+    """Return the first reason that a person gave for each label of each training item and criterion.
 
     Later reasons do not change what a judge reads.
     """
     ratings = Rating.objects.filter(
-        unit__in=_training(question.judge.study).values("pk"),
-        criterion=question.criterion,
+        unit__in=_training(judge.study).values("pk"),
+        criterion__in=criteria,
         rater__kind=Rater.Kind.HUMAN,
         simulated=False,
         excluded=False,
-        created_at__lte=question.judge.created_at,
+        created_at__lte=judge.created_at,
     )
-    rows = ratings.exclude(reason="").order_by("-pk").values_list("unit", "label", "reason")
-    return {(unit, label): reason for unit, label, reason in rows}
+    rows = ratings.exclude(reason="").order_by("-pk")
+    return {tuple(key): r for *key, r in rows.values_list("unit", "criterion", "label", "reason")}
 
 
 def _items_of(question: JudgeCriterion) -> list[Unit]:
-    judge, label = question.judge, question.criterion.name
-    training = _training(judge.study).filter(known_labels__has_key=label)
+    judge, labels = question.judge, [one.criterion.name for one in question.together]
+    training = _training(judge.study).filter(known_labels__has_keys=labels)
     if judge.example_set is None:
         return list(training.order_by("pk")[: judge.examples])
     by_key = {unit.key: unit for unit in training.filter(key__in=judge.example_set.items)}
@@ -117,6 +120,7 @@ def fix_examples(question: JudgeCriterion) -> None:
         sentence = EXAMPLES_WITHOUT_LABEL.format(item=item, criterion=question.criterion)
         raise DomainError("example_without_label", sentence, status=400)
     question.examples_sha256 = examples_sha256(question, examples)
+    question.save(update_fields=["examples_sha256"])
 
 
 def check_examples(question: JudgeCriterion) -> None:

@@ -190,7 +190,7 @@ class JudgeInjectionJob(MachineJob):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = machine_of(job, Judge), RequestTally(done=0)
-        questions = list(questions_of(judge))
+        questions = questions_of(judge)
         units = Unit.objects.filter(pk__in=payload["units"]).with_texts()
         orders = comparisons_of(judge)
         plain = [_Item(*next(passes(judge, [unit], orders))) for unit in units.order_by("pk")]

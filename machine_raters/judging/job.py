@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db import transaction
+from django.db.models import prefetch_related_objects
 
 from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
@@ -120,7 +121,7 @@ class JudgingJob(MachineJob):
         comparisons = list(comparisons_of(judge).items())
         asked = judge.runs * sum(len(orders) for _, orders in comparisons)
         size = max(1, REQUESTS * len(comparisons) // max(1, asked))
-        for question in questions_of(judge):
+        for question, *_ in prompts_of(judge):
             for start in range(0, len(comparisons), size):
                 chunk = comparisons[start : start + size]
                 number = judge.runs * sum(len(orders) for _, orders in chunk)
@@ -128,18 +129,18 @@ class JudgingJob(MachineJob):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge = machine_of(job, Judge)
-        question = questions_of(judge).get(criterion=payload["criterion"])
+        [question] = [q for q in questions_of(judge) if q.criterion_id == payload["criterion"]]
         orders = {unit: tuple(shown) for unit, shown in payload["orders"]}
-        known = answered(question, orders)
+        known = answered(question.together, orders)
         tally = RequestTally(done=len(known))
         yield tally.progress()
         units = Unit.objects.filter(pk__in=orders).with_texts().order_by("pk")
         missing = [(u, p) for u, p in passes(judge, units, orders) if p not in known]
         if missing:
-            with open_judge([question]) as models:
+            with open_judge(question.together) as models:
                 yield from _ask(question, models, missing, tally)
         # Another worker may have stored answers in the meantime, if this one was thought dead.
-        tally.done = len(answered(question, orders))
+        tally.done = len(answered(question.together, orders))
         yield tally.progress()
 
 
@@ -156,25 +157,25 @@ class JudgeDryRunJob(MachineJob):
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         judge = machine_of(job, Judge)
         units = tried_items(judge, TRIED)
-        yield ChunkPlan(len(units) * judge.questions.count(), {"units": units})
+        yield ChunkPlan(len(units) * len(prompts_of(judge)), {"units": units})
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, tally = machine_of(job, Judge), RequestTally(done=0)
-        questions = list(questions_of(judge))
         units = Unit.objects.filter(pk__in=payload["units"]).with_texts()
         # One order and one answer each are enough to see whether the judge understands.
         orders = comparisons_of(judge)
         asked = [next(passes(judge, [unit], orders)) for unit in units.order_by("pk")]
         started, rows = monotonic(), []
-        with open_judge(questions) as models:
-            for question in questions:
+        with open_judge(questions_of(judge)) as models:
+            for question, *_ in prompts_of(judge):
                 pending: dict[str, Asked] = {}
                 requests = requests_of(question, asked, pending, tally)
                 for response in responses(judge, models, requests):
                     if isinstance(response, Failed):
                         tally.note(response.error)
                     else:
-                        rows.append(_tried(question, pending[response.id], response))
+                        made = pending[response.id]
+                        rows += [_tried(one, made, response) for one in question.together]
                         tally.done += 1
                     yield tally.progress()
         seconds, total = monotonic() - started, Items.of(judge.study).passes(judge)
@@ -220,8 +221,16 @@ def _reading(scale: Scale, unit: Unit, label: Label) -> str:
     return f"{system} {scale.words_for(label)}" if side else scale.words_for(label)
 
 
-def questions_of(judge: Judge) -> QuerySet[JudgeCriterion]:
-    return judge.questions.select_related("criterion")
+def questions_of(judge: Judge) -> list[JudgeCriterion]:
+    """Return the judge's criteria, which it reads once."""
+    prefetch_related_objects([judge], "questions__criterion")
+    return list(judge.questions.all())
+
+
+def prompts_of(judge: Judge) -> list[list[JudgeCriterion]]:
+    """Return the criteria of each prompt about an item: one, or all of them together."""
+    questions = questions_of(judge)
+    return [questions] if judge.asks_together and questions else [[one] for one in questions]
 
 
 @contextmanager
@@ -257,15 +266,22 @@ def _ask(
     tally: RequestTally,
 ) -> Iterator[Progress]:
     pending: dict[str, Asked] = {}
-    requests = requests_of(
-        question, missing, pending, tally, lambda *failure: note_failures(question, [failure])
-    )
+    requests = requests_of(question, missing, pending, tally, lambda *failure: note_all([failure]))
 
+    @transaction.atomic
     def store(answers: list[tuple[Asked, Response]]) -> int:
-        return store_answers(question, [asked.answered(question, one) for asked, one in answers])
+        stored = (
+            store_answers(one, [asked.answered(one, response) for asked, response in answers])
+            for one in question.together
+        )
+        return max(stored)
 
     def note(failures: list[tuple[Asked, GatewayError]]) -> None:
-        note_failures(question, [(asked.asked, error) for asked, error in failures])
+        note_all([(asked.asked, error) for asked, error in failures])
+
+    def note_all(failures: list[tuple[Pass, GatewayError]]) -> None:
+        for one in question.together:
+            note_failures(one, failures)
 
     answers = responses(question.judge, models, requests)
     yield from ask_and_store(answers, pending, store, tally, note)

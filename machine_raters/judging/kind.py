@@ -16,6 +16,7 @@ from machine_raters.judging.passes import Items, items_of
 from machine_raters.judging.progress import progress_of
 from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
+    JUDGE_ANSWERS_EACH,
     JUDGE_ASKS_ALL,
     JUDGE_ASKS_TWICE,
     JUDGE_HAS_ONE_PROBABILITY,
@@ -28,7 +29,7 @@ from machine_raters.messages import (
     NO_ITEMS,
     NO_MODEL,
 )
-from machine_raters.models import Judge, JudgeCriterion, MachineRater, SyntheticVerdict
+from machine_raters.models import Judge, MachineRater, SyntheticVerdict
 from studies.model_servers import check_model
 from studies.models import Criterion, Study
 from tiebreak.errors import DomainError
@@ -37,7 +38,7 @@ from tiebreak.errors import DomainError
 class JudgeKind(Kind):
     name, model, form = MachineRater.Kind.JUDGE, Judge, JudgeForm
     job, other_jobs = JudgingJob, (JudgeDryRunJob, JudgeInjectionJob)
-    rows = ("criterion",)
+    rows = ("criteria",)
     # Its prompts are read in a trial first.
     starts_at_once = False
     path, heading, button = "judges", "Judges", "Create"
@@ -72,10 +73,16 @@ class JudgeKind(Kind):
             raise DomainError("equal_answers", JUDGE_HAS_ONE_PROBABILITY, status=400)
         if judge.runs > 1 and judge.temperature == 0:
             raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
-        _check_criterion(judge, rows["criterion"])
+        if judge.asks_together and (judge.is_by_probability or judge.is_constrained):
+            raise DomainError("one_answer_each", JUDGE_ANSWERS_EACH, status=400)
+        for criterion in rows["criteria"]:
+            _check_criterion(judge, criterion)
 
     def add_rows(self, judge: Judge, rows: Mapping[str, Any]) -> None:
-        add_criterion(judge, rows["criterion"])
+        for criterion in rows["criteria"]:
+            judge.questions.create(criterion=criterion)
+        for question in judge.questions.all():
+            fix_examples(question)
 
     def check_start(self, judge: Judge) -> None:
         if judge.study.status == Study.Status.DRAFT:
@@ -110,15 +117,6 @@ def why_not_yet(study: Study, items: Items) -> str:
     if study.status == Study.Status.DRAFT:
         return JUDGE_IN_DRAFT
     return "" if items.number else NO_ITEMS
-
-
-def add_criterion(judge: Judge, criterion: Criterion) -> JudgeCriterion:
-    """Let a new judge rate by a criterion. Raises `DomainError` if its settings do not allow it."""
-    _check_criterion(judge, criterion)
-    question = JudgeCriterion(judge=judge, criterion=criterion)
-    fix_examples(question)
-    question.save()
-    return question
 
 
 def _check_criterion(judge: Judge, criterion: Criterion) -> None:

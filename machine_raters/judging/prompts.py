@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -37,6 +37,11 @@ Question: {question}
 
 {answers}"""
 THINK_FIRST = "You may think first. End with one line that contains nothing but your answer."
+# Asked about several criteria at once.
+THINK_OF_ALL = (
+    "You may think first. End with one line for each of these questions: the name before it, a colon and"
+    " your answer."
+)
 STEPS = "Follow these evaluation steps, which you wrote yourself:"
 ONE_CHARACTER = "Answer with one of these characters and nothing else: {signs}."
 
@@ -79,17 +84,30 @@ def _without(text: str, marks: set[str]) -> str:
 
 
 def _instructions(question: JudgeCriterion) -> str:
-    judge = question.judge
+    judge, asked = question.judge, question.together
+    if len(asked) == 1:
+        answers = _sentence_on_answers(judge, question.scale)
+    else:
+        each = {q: _sentence_on_written_answers(judge.study, q.scale) for q in asked}
+        answers = f"{THINK_OF_ALL}\n{_by_name(each)}"
     values = {
         "guidelines": judge.study.guidelines,
-        "question": question.criterion.question,
-        "answers": _sentence_on_answers(judge, question.scale),
+        "question": _by_name({q: q.criterion.question for q in asked}),
+        "answers": answers,
     }
-    steps = f"\n\n{STEPS}\n{question.steps}" if question.steps else ""
+    written = _by_name({q: q.steps for q in asked if q.steps}, named=len(asked) > 1)
+    steps = f"\n\n{STEPS}\n{written}" if written else ""
     # All names are replaced in one pass, so that braces in the inserted texts stay as they are.
     names = "|".join(values)
     filled = re.sub(rf"\{{({names})\}}", lambda match: values[match[1]], judge.instructions)
     return f"{filled}{steps}"
+
+
+def _by_name(texts: Mapping[JudgeCriterion, str], *, named: bool | None = None) -> str:
+    """Return a text alone, or several, each after the name of its criterion."""
+    if not (len(texts) > 1 if named is None else named):
+        return "".join(texts.values())
+    return "\n".join(f"{question.criterion.name}: {text}" for question, text in texts.items())
 
 
 def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
@@ -116,20 +134,24 @@ def _example(question: JudgeCriterion, example: Example) -> Iterator[Message]:
 
     A reason is none of the model's own words, so that a model does not learn to end with one.
     """
-    judge, scale, unit = question.judge, question.scale, example.unit
-    label = scale.parse_label(unit.known_labels[question.criterion.name])
-    on_screen = in_system_order(label, scale, is_a_first=True)
-    assert on_screen is not None
+    judge, unit = question.judge, example.unit
     yield Message("user", _material(judge, unit, A_FIRST))
-    if judge.is_by_probability:
-        yield Message("assistant", signs(scale)[on_screen])
-    else:
-        thought = "" if judge.is_constrained else unit.explanation.strip()
-        answer = answer_text(scale, on_screen)
-        yield Message("assistant", f"{thought}\n\n{answer}" if thought else answer)
+    answer = _by_name({one: _known_answer(one, unit) for one in question.together})
+    writes = not (judge.is_by_probability or judge.is_constrained)
+    thought = unit.explanation.strip() if writes else ""
+    yield Message("assistant", f"{thought}\n\n{answer}" if thought else answer)
     if example.reason:
         name = "an annotator's reason for this answer"
         yield Message("user", _marked(mark_of(judge, unit), name, example.reason))
+
+
+def _known_answer(question: JudgeCriterion, unit: Unit) -> str:
+    scale = question.scale
+    label = scale.parse_label(unit.known_labels[question.criterion.name])
+    on_screen = in_system_order(label, scale, is_a_first=True)
+    assert on_screen is not None
+    by_probability = question.judge.is_by_probability
+    return signs(scale)[on_screen] if by_probability else answer_text(scale, on_screen)
 
 
 def _material(judge: Judge, unit: Unit, order: str) -> str:

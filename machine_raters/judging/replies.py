@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from machine_raters.judging.answers import (
@@ -63,20 +63,63 @@ def reply_of(question: JudgeCriterion, asked: Pass, response: Response) -> Reply
         sign = sign_of_cannot_say(study, scale)
         reply = _by_probability(scale, response.logprobs, sign, is_a_first=is_a_first)
         return replace(reply, prompt_tokens=response.prompt_tokens, tokens=response.tokens)
+    if len(asked_with := question.together) > 1:
+        return _line_of(question, asked_with, response, is_a_first=is_a_first)
     sample = response.samples[0]
     # A server may put the answer into JSON. If it did not keep to the answers, its text is read.
     choice = chosen(sample.text, offered_answers(study, scale)) if response.is_constrained else None
-    text, ending = choice or sample.text, sample.finish_reason
-    on_screen = parse_answer(text, scale, finish_reason=ending)
-    is_none = on_screen is None and _is_answer(text, cannot_say(study, scale), ending)
+    label, nonresponse = _read(
+        question, choice or sample.text, sample.finish_reason, is_a_first=is_a_first
+    )
     return Reply(
         sample.text,
-        in_system_order(on_screen, scale, is_a_first=is_a_first),
-        CANNOT_SAY if is_none else "",
+        label,
+        nonresponse,
         prompt_tokens=response.prompt_tokens,
         tokens=sample.tokens,
         finish_reason=sample.finish_reason,
         is_constrained=response.is_constrained,
+    )
+
+
+def _read(
+    question: JudgeCriterion, text: str, ending: str, *, is_a_first: bool
+) -> tuple[Label | None, str]:
+    """Return the label of a written answer, in system order, and in its place what says that there is none."""
+    study, scale = question.judge.study, question.scale
+    on_screen = parse_answer(text, scale, finish_reason=ending)
+    is_none = on_screen is None and _is_answer(text, cannot_say(study, scale), ending)
+    return in_system_order(on_screen, scale, is_a_first=is_a_first), CANNOT_SAY if is_none else ""
+
+
+def _line_of(
+    question: JudgeCriterion,
+    together: Sequence[JudgeCriterion],
+    response: Sampled,
+    *,
+    is_a_first: bool,
+) -> Reply:
+    """Return the answer to one of several criteria that were asked about together.
+
+    It is on the last line that begins with the criterion's name and a colon. The tokens are shared
+    among the criteria, so that their sum is that of the request.
+    """
+    sample, place, number = response.samples[0], together.index(question), len(together)
+    name = re.escape(question.criterion.name)
+    lines = re.findall(rf"^[\W\d_]*{name}[\s*_`\"'”]*[:：](.*)$", sample.text, re.I | re.M)
+    text = lines[-1] if lines else ""
+    label, nonresponse = _read(question, text, sample.finish_reason, is_a_first=is_a_first)
+
+    def share(tokens: int | None) -> int | None:
+        return None if tokens is None else (tokens + number - 1 - place) // number
+
+    return Reply(
+        sample.text,
+        label,
+        nonresponse,
+        prompt_tokens=share(response.prompt_tokens),
+        tokens=share(sample.tokens),
+        finish_reason=sample.finish_reason,
     )
 
 

@@ -1,67 +1,38 @@
-"""Actions on judges only: several together, copies, trials, and tests on synthetic sets."""
-
-from typing import Any
+"""Actions on judges only: copies, trials, and tests on synthetic sets."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs.models import Job
-from machine_raters.forms import JUDGE_SETTINGS
+from machine_raters.forms import JUDGE_CRITERIA, JUDGE_SETTINGS
 from machine_raters.judging.example_sets import add_example_set
 from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, questions_of
-from machine_raters.judging.kind import add_criterion, check_items
+from machine_raters.judging.kind import check_items
 from machine_raters.messages import JUDGE_HAS_NO_SYNTHETIC_ITEMS
 from machine_raters.models import Judge, MachineRater, SyntheticSet
 from machine_raters.services.machine_raters import create_machine_rater, start_job_of
 from machine_raters.services.raters import check_in_use
 from machine_raters.synthetic.checking_job import SyntheticCheckJob
-from studies.models import Criterion, Study
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 KIND = MachineRater.Kind.JUDGE
 
 
 @transaction.atomic
-def create_judges(
-    *, study: Study, by: User | None = None, criterion: Criterion | None = None, **settings: Any
-) -> list[Judge]:
-    """Create a judge of a criterion, or one of each criterion, whose names end with the criterion.
-
-    All judges of a study read its guidelines, and each the question of its criterion. Raises
-    `DomainError` if a name is taken; none is created then.
-    """
-    name, each = settings.pop("name"), criterion is None
-    return [
-        create_machine_rater(
-            study=study,
-            kind=KIND,
-            by=by,
-            criterion=one,
-            name=f"{name}: {one.name}" if each else name,
-            **settings,
-        )
-        for one in ([criterion] if criterion is not None else study.criteria.all())
-    ]
-
-
-@transaction.atomic
 def copy_judge(*, judge: Judge, study: Study, by: User | None = None) -> Judge:
     """Create a judge with the same name and settings in a clone of its study, with its examples."""
-    settings = {name: getattr(judge, name) for name in JUDGE_SETTINGS if name != "criterion"}
+    names = [name for name in JUDGE_SETTINGS if name not in JUDGE_CRITERIA]
+    settings = {name: getattr(judge, name) for name in names}
     if chosen := judge.example_set:
         settings["example_set"] = add_example_set(
             study=study, name=chosen.name, items=chosen.items, by=by
         )
-    criteria = {one.name: one for one in study.criteria.all()}
-    first, *others = questions_of(judge)
-    criterion = criteria[first.criterion.name]
-    copy: Judge = create_machine_rater(
-        study=study, kind=KIND, by=by, criterion=criterion, **settings
-    )
-    for other in others:
-        add_criterion(copy, criteria[other.criterion.name])
-    for own, copied in zip([first, *others], copy.questions.all(), strict=True):
+    questions, there = questions_of(judge), {one.name: one for one in study.criteria.all()}
+    settings["criteria"] = [there[one.criterion.name] for one in questions]
+    copy: Judge = create_machine_rater(study=study, kind=KIND, by=by, **settings)
+    for own, copied in zip(questions, copy.questions.all(), strict=True):
         copied.steps, copied.steps_prompt = own.steps, own.steps_prompt
         copied.save(update_fields=["steps", "steps_prompt"])
     return copy

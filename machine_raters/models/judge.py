@@ -76,6 +76,14 @@ class Judge(MachineRater):
         help_text="A constrained answer is one of the allowed answers and nothing else: the server"
         " lets the model write no other. The model cannot then think first.",
     )
+    asks_together = models.BooleanField(
+        "ask all criteria in one question",
+        default=False,
+        db_default=False,
+        help_text="One prompt has the questions of all criteria, and one answer has a line for each, so"
+        " an item costs one request. Otherwise each criterion is asked about on its own, as published:"
+        " the answer to one then cannot influence the others.",
+    )
     writes_steps = models.BooleanField(
         "let the model write evaluation steps first",
         default=False,
@@ -169,6 +177,11 @@ class JudgeCriterion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judge}: {self.criterion}"
+
+    @property
+    def together(self) -> "list[JudgeCriterion]":
+        """The criteria that a prompt about this one asks about, in their order; mostly itself alone."""
+        return list(self.judge.questions.all()) if self.judge.asks_together else [self]
 
     @property
     def scale(self) -> Scale:

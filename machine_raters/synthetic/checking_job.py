@@ -50,7 +50,7 @@ class SyntheticCheckJob(MachineJob):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         judge, made = machine_of(job, Judge), _set_of(job)
-        question = questions_of(judge).get(criterion=payload["criterion"])
+        [question] = [q for q in questions_of(judge) if q.criterion_id == payload["criterion"]]
         items = _items(made, question)
         verdicts = judge.synthetic_verdicts.filter(criterion=question.criterion)
         stored = set(verdicts.values_list("item", "order"))
@@ -95,7 +95,7 @@ def _ask(
             SyntheticVerdict.objects.bulk_create(rows, ignore_conflicts=True)
         return len(rows)
 
-    with open_judge([question]) as models:
+    with open_judge(question.together) as models:
         requests = requests_of(question, missing, pending, tally)
         yield from ask_and_store(responses(question.judge, models, requests), pending, store, tally)
 

@@ -21,7 +21,7 @@ from machine_raters.judging.example_sets import (
 )
 from machine_raters.judging.kind import why_not_yet
 from machine_raters.judging.passes import Items
-from machine_raters.judging.services import check_judge, create_judges, try_injections, try_judge
+from machine_raters.judging.services import check_judge, try_injections, try_judge
 from machine_raters.kind import Kind, Shown
 from machine_raters.kinds import KINDS
 from machine_raters.messages import (
@@ -30,7 +30,6 @@ from machine_raters.messages import (
     EXCLUSION,
     JUDGE_TESTED,
     JUDGE_TRIED,
-    JUDGES_CREATED,
     JURIES_STAY,
     MACHINE_CREATED,
     MACHINE_DELETED,
@@ -89,11 +88,8 @@ def machine_raters(request: HttpRequest, study_id: str, kind: str) -> HttpRespon
 
 
 def _create(of: Kind, study: Study, by: User, values: dict[str, Any]) -> str:
-    if of.name == MachineRater.Kind.JUDGE:
-        judges = create_judges(study=study, by=by, **values)
-        return MACHINE_TO_TRY.format(name=judges[0]) if len(judges) == 1 else JUDGES_CREATED
     made = create_machine_rater(study=study, kind=of.name, by=by, **values)
-    return MACHINE_CREATED.format(name=made)
+    return (MACHINE_CREATED if of.starts_at_once else MACHINE_TO_TRY).format(name=made)
 
 
 def machine_raters_page(

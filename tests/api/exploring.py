@@ -51,7 +51,7 @@ def test_no_request_gives_an_error_or_an_undescribed_answer(  # noqa: PLR0917
         kind="judge",
         study=study,
         name="judge",
-        criterion=study.criteria.get(),
+        criteria=[study.criteria.get()],
         server="here",
         language_model="tiny",
         instructions="?",

@@ -39,6 +39,10 @@ def create(study: Study, kind: str, values: dict[str, Any]) -> Any:
     values = dict(values)
     if "criterion" in values:
         values["criterion"] = study.criteria.get(name=values["criterion"])
+    if kind == "judge":
+        one = [values.pop("criterion").name] if "criterion" in values else []
+        names = values.get("criteria", one)
+        values["criteria"] = list(study.criteria.filter(name__in=names))
     if "members" in values:
         values["members"] = list(possible_members(study).filter(pseudonym__in=values["members"]))
     if kind == "judge":

@@ -81,6 +81,26 @@ def test_what_is_unknown_or_wrong_is_refused(ada, study, model, kind):
     assert MachineRater.objects.count() == before
 
 
+def test_a_judge_of_several_criteria_is_created_by_their_names(ada, study, model):
+    model(lambda request: "A")
+    names, where = [*study.criteria.values_list("name", flat=True)], at(LIST, study.pk)
+    body = settings_of("judge") | {"kind": "judge", "criteria": names[1:], "criterion": names[0]}
+    made = post(ada, where, body).json()
+    assert [one["criterion"] for one in made["criteria"]] == names
+    assert made["asks_together"] is False
+    del body["criterion"]
+    again = post(ada, where, body | {"name": "together", "asks_together": True}).json()
+    assert ([one["criterion"] for one in again["criteria"]], again["asks_together"]) == (
+        names[1:],
+        True,
+    )
+    for wrong in ({}, {"criteria": []}, {"criteria": ["beauty"]}):
+        del body["criteria"], body["name"]
+        body |= {"name": "third", "criteria": None} | wrong
+        sent = {name: value for name, value in body.items() if value is not None}
+        assert post(ada, where, sent).json()["problems"][0]["field"].startswith("criteria")
+
+
 @each_kind
 def test_one_without_answers_is_deleted(ada, study, model, monkeypatch, kind):
     made = idle(kind, study, model, monkeypatch)

@@ -107,6 +107,8 @@ def _answering(settings: Row) -> Iterator[tuple[str, str]]:
 def _questions(settings: Row) -> Iterator[tuple[str, str]]:
     budget = f"; budget: {settings['budget']}" if settings["budget"] else ""
     yield "Comparisons and orders", Judge.Schedule(settings["comparisons"]).label + budget
+    if settings["asks_together"]:
+        yield "Criteria", "all in one question, whose answer has a line for each"
     yield "Examples before each question", _examples(settings)
     yield "Reads the reference", "yes" if settings["with_reference"] else "no"
     yield "Writes evaluation steps first", "yes" if settings["writes_steps"] else "no"

@@ -43,7 +43,7 @@ def study():
 def judge_for(study, **settings) -> Judge:
     design = {
         "name": "gpt",
-        "criterion": study.criteria.get(),
+        "criteria": [study.criteria.get()],
         "server": "here",
         "language_model": "tiny",
         "instructions": INSTRUCTIONS,

@@ -83,7 +83,7 @@ def judge(study, name):
         kind="judge",
         study=study,
         name=name,
-        criterion=study.criteria.get(),
+        criteria=[study.criteria.get()],
         server="lab",
         language_model=name,
         instructions=INSTRUCTIONS,

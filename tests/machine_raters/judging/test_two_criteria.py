@@ -9,7 +9,6 @@ from annotation.models import Assignment, Rating
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.exported_synthetic import item_rows
 from machine_raters.judging.injection_job import INJECTIONS
-from machine_raters.judging.kind import add_criterion
 from machine_raters.judging.services import check_judge, copy_judge, try_injections, try_judge
 from machine_raters.kinds import KINDS
 from machine_raters.messages import ALWAYS_FIRST
@@ -35,6 +34,7 @@ pytestmark = pytest.mark.django_db
 __all__ = ["model"]
 FIRST, SECOND = "faithfulness", "answer relevance"
 ITEMS, PASSES = 4, 8
+BOTH = settings_of("judge") | {"criteria": [FIRST, SECOND]}
 
 
 @pytest.fixture
@@ -50,9 +50,7 @@ def study(client):
 
 @pytest.fixture
 def judge(study) -> Judge:
-    made = create(study, "judge", settings_of("judge"))
-    add_criterion(made, study.criteria.get(name=SECOND))
-    return made
+    return create(study, "judge", BOTH)
 
 
 def answers(request) -> str:
@@ -113,9 +111,7 @@ def test_the_same_question_may_fail_by_both(judge, model):
 
 def test_progress_counts_both_and_warns_by_criterion(client, study, model):
     model(answers)
-    values = settings_of("judge") | {"runs": 2, "temperature": 0.5}
-    judge = create(study, "judge", values)
-    add_criterion(judge, study.criteria.get(name=SECOND))
+    judge = create(study, "judge", BOTH | {"runs": 2, "temperature": 0.5})
     start_machine_rater(machine=judge)
     page = client.get(reverse("machine_raters:judges", args=[study.pk]))
     [row] = section_on(page, "judge")["rows"]
@@ -147,8 +143,7 @@ def test_a_trial_and_injections_ask_by_both(judge, model):
 
 
 def test_steps_are_written_for_each_criterion(study, model):
-    made = create(study, "judge", settings_of("judge") | {"writes_steps": True})
-    add_criterion(made, study.criteria.get(name=SECOND))
+    made = create(study, "judge", BOTH | {"writes_steps": True})
 
     def reply(request):
         return f"Steps: {request.prompt[0].content[-200:]}" if request.id == "steps" else "A"
@@ -197,8 +192,7 @@ def test_it_is_excluded_as_a_whole_and_deleted_with_its_criteria(study, judge, m
     reinstate_machine_rater(machine=judge)
     with refused("has_ratings"):
         delete_machine_rater(machine=judge)
-    other = create(study, "judge", settings_of("judge", "other"))
-    add_criterion(other, study.criteria.get(name=SECOND))
+    other = create(study, "judge", BOTH | {"name": "other"})
     delete_machine_rater(machine=other)
     assert set(JudgeCriterion.objects.values_list("judge", flat=True)) == {judge.pk}
 

@@ -13,7 +13,7 @@ from annotation.imports.study_import import import_study
 from annotation.models import HITUnit, Rating
 from jobs.models import Job
 from machine_raters.judging.prompts import INSTRUCTIONS
-from machine_raters.judging.services import check_judge, create_judges
+from machine_raters.judging.services import check_judge
 from machine_raters.models import (
     Judge,
     SyntheticItem,
@@ -73,14 +73,15 @@ def make(study, model, reply=writes, **settings) -> SyntheticSet:
 
 
 def judge_of(study, criterion: str) -> Judge:
-    return create_judges(
+    return create_machine_rater(
+        kind="judge",
         study=study,
-        criterion=study.criteria.get(name=criterion),
+        criteria=[study.criteria.get(name=criterion)],
         name=criterion,
         server="here",
         language_model="tiny",
         instructions=INSTRUCTIONS,
-    )[0]
+    )
 
 
 def test_each_question_has_a_positive_and_four_negatives(study, model):

@@ -179,7 +179,7 @@ def test_a_judge_comes_along_and_asks_anew(study, settings):
         kind="judge",
         study=study,
         name="judge",
-        criterion=study.criteria.get(),
+        criteria=[study.criteria.get()],
         server="here",
         language_model="tiny",
         instructions="Compare. {answers}",
