@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -70,6 +71,54 @@ def test_sqlite_database_of_a_release_is_upgraded(release, tmp_path):
     database.write_bytes(read(release / "database.sqlite.gz"))
     now = upgraded(f"sqlite:///{database}", tmp_path)
     assert lost(contents_of(release / "sqlite.json.gz"), now) == []
+
+
+def copied(database: sqlite3.Connection, table: str, row: int, **changes: Any) -> int:
+    """Copy a row under a new key, with changes; return the key."""
+    [values] = database.execute(f"SELECT * FROM {table} WHERE rowid = ?", [row])
+    names = [column for _, column, *_ in database.execute(f"PRAGMA table_info({table})")]
+    new = dict(zip(names, values, strict=True)) | changes
+    if "id" in new and "id" not in changes:
+        del new["id"]
+    columns = ", ".join(f'"{name}"' for name in new)
+    marks = ", ".join("?" * len(new))
+    done = database.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", [*new.values()])
+    assert done.lastrowid
+    return done.lastrowid
+
+
+@of_each_release
+@pytest.mark.thorough
+def test_judges_of_one_model_become_one_rater_that_keeps_their_ratings(release, tmp_path):
+    path = tmp_path / "database.sqlite3"
+    path.write_bytes(read(release / "database.sqlite.gz"))
+    database = sqlite3.connect(path)
+    study, [second] = "degd9b7g8ucw", [copied(database, "studies_criterion", 1, name="fluency")]
+    for number, criterion in enumerate((1, second)):
+        name = f"gpt: {('preference', 'fluency')[number]}"
+        rater = {"kind": "machine", "pseudonym": name, "external_id": name}
+        rater_id = copied(database, "annotation_rater", 1, **rater)
+        machine = {"public_id": f"judge{number}", "study_id": study, "name": name}
+        judge = copied(database, "machine_raters_machinerater", 1, rater_id=rater_id, **machine)
+        copied(database, "machine_raters_judge", 1, machinerater_ptr_id=judge)
+        of = {"judge_id": judge, "criterion_id": criterion}
+        copied(database, "machine_raters_judgecriterion", 1, **of)
+        own = {"rater_id": rater_id, "order": "ab", "run": "1", "public_id": f"own{number}"}
+        own["assignment_id"] = copied(database, "annotation_assignment", 1, **own)
+        of = {"rater_id": rater_id, "assignment_id": own["assignment_id"]}
+        copied(database, "annotation_rating", 1, criterion_id=criterion, **of)
+    database.commit()
+    run("manage.py", "migrate", "-v0", url=f"sqlite:///{path}", folder=tmp_path)
+    rows = """
+        SELECT rater.pseudonym, rating.assignment_id, rating.criterion_id
+        FROM annotation_rating rating JOIN annotation_rater rater ON rater.id = rating.rater_id
+        WHERE rater.kind = 'machine'
+    """
+    (one, task, first), (other, same_task, last) = database.execute(rows).fetchall()
+    assert (one, other, first, last, task) == ("gpt", "gpt", 1, second, same_task)
+    joined = "SELECT count(*) FROM studies_studyevent WHERE verb = 'join-machine-raters'"
+    assert database.execute(joined).fetchone() == (1,)
+    assert not database.execute("PRAGMA foreign_key_check").fetchall()
 
 
 @pytest.fixture
