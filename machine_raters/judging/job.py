@@ -131,7 +131,7 @@ class JudgingJob(MachineJob):
         judge = machine_of(job, Judge)
         [question] = [q for q in questions_of(judge) if q.criterion_id == payload["criterion"]]
         orders = {unit: tuple(shown) for unit, shown in payload["orders"]}
-        known = answered(question.together, orders)
+        known = answered(question, orders)  # of criteria asked about together, by all or none
         tally = RequestTally(done=len(known))
         yield tally.progress()
         units = Unit.objects.filter(pk__in=orders).with_texts().order_by("pk")
@@ -140,7 +140,7 @@ class JudgingJob(MachineJob):
             with open_judge(question.together) as models:
                 yield from _ask(question, models, missing, tally)
         # Another worker may have stored answers in the meantime, if this one was thought dead.
-        tally.done = len(answered(question.together, orders))
+        tally.done = len(answered(question, orders))
         yield tally.progress()
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -115,14 +115,12 @@ def passes(judge: Judge, units: Iterable[Unit], orders: Orders) -> Iterator[tupl
                 yield unit, Pass(unit.pk, order, str(run))
 
 
-def answered(questions: Sequence[JudgeCriterion], units: Collection[int]) -> set[Pass]:
-    """Return what the judge has answered by all of these criteria, and is therefore never asked again."""
-    criteria = [question.criterion_id for question in questions]
+def answered(question: JudgeCriterion, units: Collection[int]) -> set[Pass]:
+    """Return what the judge has answered already, and is therefore never asked again."""
     ratings = Rating.objects.filter(
-        rater=questions[0].judge.rater, criterion__in=criteria, unit__in=units, superseded=False
-    )
-    rows = ratings.values_list("unit", "assignment__order", "assignment__run")
-    return {Pass(*row) for row, number in Counter(rows).items() if number == len(criteria)}
+        rater=question.judge.rater, criterion=question.criterion, unit__in=units, superseded=False
+    ).values_list("unit", "assignment__order", "assignment__run")
+    return {Pass(*row) for row in ratings}
 
 
 def seed_of(rater: Judge | Baseline, unit: Unit, *parts: str) -> int:

@@ -42,7 +42,7 @@ def store_answers(question: JudgeCriterion, answers: Sequence[Answered]) -> int:
     """
     judge = question.judge
     lock_in_use(judge)
-    known = answered([question], [answer.asked.unit for answer in answers])
+    known = answered(question, [answer.asked.unit for answer in answers])
     answers = [answer for answer in answers if answer.asked not in known]
     ratings = store_ratings(judge, question.criterion, {one.asked: _fields(one) for one in answers})
     Verdict.objects.bulk_create(map(_verdict, [question] * len(answers), answers, ratings))

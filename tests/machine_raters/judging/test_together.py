@@ -157,7 +157,7 @@ def test_the_page_offers_all_criteria_and_refuses_none(client, study, model):
 def test_the_name_of_a_criterion_may_be_within_anothers(study, model):
     """A line belongs to the criterion whose whole name it begins with."""
     study.criteria.filter(name=FIRST).update(name="relevance")
-    models = model(lambda request: "answer relevance: B\nrelevance: A")
+    models = model(lambda request: "relevance: A\nIts relevance: C\nanswer relevance: B")
     judge = create_machine_rater(
         study=study,
         kind="judge",
