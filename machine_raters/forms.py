@@ -69,6 +69,7 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
                 required=field.required,
                 help_text=field.help_text,
             )
+            self.fields["language_model"].widget.attrs["list"] = "model-names"
 
     def _offer(self, name: str, rows: Any) -> None:
         """Offer rows for a field. They are read once, and there is no empty choice."""

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -36,6 +36,9 @@ FAKE = "fake"
 NO_SERVER = (
     "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
 )
+# So long a form waits for the names of a server's models.
+LISTING_SECONDS = 5.0
+NOT_LISTED = "{} Please enter the model's name as the server knows it, or try again later."
 # Reasons for which a text ended that was not cut off.
 COMPLETE = frozenset({"stop", ""})
 Answer = TypeVar("Answer")
@@ -87,6 +90,24 @@ def check_model(server: str, model: str, *, advice: str) -> None:
     runs_here = settings.TIEBREAK_MODEL_SERVERS.get(server, {}).get("model")
     if not model and not runs_here and server != FAKE:
         raise DomainError("no_model", advice, status=400)
+
+
+def model_names(server: str) -> list[str]:
+    """Return the names of the models that a server lists; none if its own settings name the model.
+
+    A form asks while somebody fills it in, so the server is given `LISTING_SECONDS`, and one attempt.
+    """
+    if server == FAKE or settings.TIEBREAK_MODEL_SERVERS.get(server, {}).get("model"):
+        return []
+    spec = server_settings(server, "any", advice="")
+    seconds = LISTING_SECONDS
+    limits = {"timeout_s": seconds, "connect_timeout_s": seconds, "max_attempts": 1}
+    spec = replace(spec, options={**spec.options, **limits})
+    try:
+        with closing(open_models(spec)) as models:
+            return sorted(models.model_names())
+    except GatewayError as error:
+        raise DomainError("model_server", NOT_LISTED.format(error.message)) from error
 
 
 def prompt_sha256(prompt: Sequence[Message]) -> str:

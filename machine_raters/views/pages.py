@@ -54,10 +54,13 @@ from machine_raters.uploads.uploading import VerdictsForm, upload_verdicts
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
+from studies.model_servers import model_names
 from studies.models import Study, Unit
 from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
 
+# What stands in the page's address for the form of verdicts.
+VERDICTS = "verdicts"
 QUEUED = "The file is large, so a worker adds its verdicts. Watch the job under Jobs."
 Action = Callable[[HttpRequest, Any, User], str | HttpResponse]
 
@@ -102,17 +105,34 @@ def machine_raters_page(
 ) -> HttpResponse:
     """Return a page; a form that was sent was refused, and is shown with its problems."""
     kinds = [kind for kind in KINDS.values() if kind.page == page]
-    shown = _shown(study, kinds)
-    sections = []
+    shown, sections, add = _shown(study, kinds), [], request.GET.get("add", "")
     for kind in kinds:
-        form = refused if isinstance(refused, kind.form) else kind.form(study)
-        sections.append({"form": form, "why_not": kind.why_not(form), **_listed(kind, shown)})
+        is_refused = isinstance(refused, kind.form)
+        form = refused if is_refused else kind.form(study)
+        section = {"form": form, "why_not": kind.why_not(form), **_listed(kind, shown)}
+        # One form at a time; a page of one kind has its form always.
+        section["is_added"] = is_refused or len(kinds) == 1 or add == kind.name
+        sections.append(section)
     context = {"here": "judges", "study": study, "sections": sections}
     if page == "judges":
         context["verdicts_form"] = verdicts_form or VerdictsForm()
+        context["adds_verdicts"] = verdicts_form or add == VERDICTS
         context["from_elsewhere"] = raters_from_elsewhere(study)
     status = 400 if refused or verdicts_form else 200
     return render(request, "machine_raters/machine_raters.html", context, status=status)
+
+
+@require_safe
+@researchers_only
+def names_of_models(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show which models a server lists, for a form's field, or why it lists none."""
+    study_for(request.user, study_id)
+    context: dict[str, Any] = {}
+    try:
+        context["names"] = model_names(request.GET.get("server", ""))
+    except DomainError as refusal:
+        context["refusal"] = refusal
+    return render(request, "machine_raters/model_names.html", context)
 
 
 @require_safe

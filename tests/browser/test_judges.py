@@ -20,8 +20,8 @@ from tests.studies.factories import make_open_study
 from tiebreak.gateway import Failed, GatewayError
 
 __all__ = ["model"]
-PLACES = ("judges", "example-sets", "juries", "synthetic", "perturbed-copies")
-PLACES += ("expert-weights", "scores-study")
+PLACES = ("judges/", "judges/?add=judge", "judges/?add=baseline", "judges/?add=verdicts", "juries/")
+PLACES += ("example-sets/", "synthetic/", "perturbed-copies/", "expert-weights/", "scores-study/")
 # Prompts and answers with lines that are wider than their box.
 CUT = """() => [...document.querySelectorAll("pre")].filter(one =>
     one.clientWidth && one.scrollWidth > one.clientWidth).length"""
@@ -64,7 +64,7 @@ def test_everything_about_a_judge_fits_and_is_accessible(
     page.set_viewport_size({"width": width, "height": 900})
     log_in(page, live_server.url, judged)
     for place in PLACES:
-        page.goto(f"{live_server.url}/studies/{judged.pk}/{place}/")
+        page.goto(f"{live_server.url}/studies/{judged.pk}/{place}")
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         for check in (check_accessible, check_fits, check_ids, check_legible):
             check(page)

@@ -77,6 +77,9 @@ class FakeModels(Models):
             score = self._random("score", _text_of(request.prompt)).gauss(0, 1)
             yield self._failure(request.id) or TextScore(request.id, score, self.model)
 
+    def model_names(self) -> list[str]:
+        return [self.model]
+
     def close(self) -> None:
         """Do nothing, because there is nothing to close."""
 

@@ -1,5 +1,6 @@
 """OpenAI-compatible HTTP servers: `vllm serve` and others."""
 
+import asyncio
 from asyncio import Lock
 from collections.abc import (
     AsyncIterator,
@@ -160,6 +161,13 @@ class OpenAIServer(Models):
 
     def scores(self, requests: Iterable[ScoreRequest]) -> Iterator[TextScore | Failed]:
         return self._fan_out(requests, _score)
+
+    def model_names(self) -> list[str]:
+        return asyncio.run(self._listed())
+
+    async def _listed(self) -> list[str]:
+        async with Connection(self._address, self._limits, self._api_key) as connection:
+            return list(await connection.get("/models", responses.listed_models))
 
     def close(self) -> None:
         """Do nothing, because each batch closes its own connections, even if it is not finished."""

@@ -382,6 +382,20 @@ class Models(Protocol):
             ``unsupported`` if the model is no reward model with one score.
         """
 
+    def model_names(self) -> list[str]:
+        """Return the names of the models that the provider offers.
+
+        Returns
+        -------
+        list of str
+            Names, in the provider's order; only `model` where it offers no other.
+
+        Raises
+        ------
+        GatewayError
+            If the server does not answer, or does not list its models.
+        """
+
     def close(self) -> None:
         """Free the provider's resources."""
 

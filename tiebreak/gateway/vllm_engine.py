@@ -121,6 +121,9 @@ class InProcessVLLM(Models):
                 ),
             )
 
+    def model_names(self) -> list[str]:
+        return [self.model]
+
     def close(self) -> None:
         """Stop the engine and its processes, which frees the accelerator's memory."""
         engine, self._engine = self._engine, None

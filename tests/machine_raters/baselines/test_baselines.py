@@ -236,4 +236,5 @@ def test_the_page_says_what_was_left_out_and_rates_what_is_missing(admin_client)
     admin_client.post(reverse("machine_raters:act", args=where))
     assert baseline.abstentions.count() == 2
     study.criteria.update(scale="ordinal:1..5")
-    assert BASELINE_NO_PREFERENCE in admin_client.get(address).content.decode()
+    form = admin_client.get(f"{address}?add=baseline").content.decode()
+    assert BASELINE_NO_PREFERENCE in form

@@ -13,6 +13,7 @@ from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.sections import codes_of, section_on
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
+from tests.tiebreak.gateway.stub_server import MODEL, StubServer
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]
@@ -75,7 +76,9 @@ def test_a_judge_is_created_tried_and_started_by_clicks(client, study, address, 
 def test_the_fold_of_further_settings_opens_for_what_it_refuses(client, study, address, model):
     model(lambda request: "A")
     fold = "<details open><summary>More settings"
-    assert fold not in client.get(address).content.decode()
+    form = client.get(f"{address}?add=judge").content.decode()
+    assert "<summary>More settings" in form
+    assert fold not in form
     refused = client.post(address, entered(study, temperature=9))
     assert refused.status_code == 400
     assert fold in refused.content.decode()
@@ -97,7 +100,32 @@ def test_a_server_that_runs_elsewhere_needs_the_models_name(client, study, addre
 
 def test_without_a_model_server_the_page_says_who_can_add_one(client, address, settings):
     settings.TIEBREAK_MODEL_SERVERS = {}
-    assert "TIEBREAK_MODEL_SERVERS" in client.get(address).content.decode()
+    assert "TIEBREAK_MODEL_SERVERS" in client.get(f"{address}?add=judge").content.decode()
+
+
+def test_the_page_has_one_form_at_a_time(client, study, address, model):
+    model(lambda request: "A")
+    asked = {"": 0, "judge": 1, "baseline": 1, "verdicts": 1, "nothing": 0}
+    for add, number in asked.items():
+        page = client.get(address, {"add": add}).content.decode()
+        assert page.count('class="settings"') == number, add
+    refused = client.post(reverse("machine_raters:baselines", args=[study.pk]), {"name": ""})
+    page = refused.content.decode()
+    assert page.count('class="settings"') == page.count('id="add"') == 1
+
+
+def test_the_form_offers_the_models_that_the_server_lists(client, study, settings):
+    address = reverse("machine_raters:model-names", args=[study.pk])
+    with StubServer() as stub:
+        here = {"provider": "http", "base_url": stub.base_url, "allowed_hosts": [stub.host]}
+        own = {"provider": "vllm", "model": "/weights/tiny"}
+        settings.TIEBREAK_MODEL_SERVERS = {"here": here, "worker": own}
+        page = client.get(address, {"server": "here"})
+        assert page.context["names"] == [MODEL]
+        assert f'<option value="{MODEL}">' in page.content.decode()
+        assert client.get(address, {"server": "worker"}).context["names"] == []
+    assert client.get(address, {"server": "here"}).context["refusal"].code == "model_server"
+    assert client.get(address, {"server": "gone"}).context["refusal"].code == "no_such_server"
 
 
 def test_answers_by_probability_are_asked_for_on_the_page(client, study, address, model):

@@ -316,7 +316,8 @@ def test_the_page_uploads_verdicts_and_names_what_is_wrong(study, ruth, client):
     body = {"ratings": upload([annotation("u0", 1)]), "format": "alpacaeval"}
     assert client.post(address, body).status_code == 302
     assert len(stored(study)) == 1
-    page = client.get(reverse("machine_raters:judges", args=[study.pk])).content.decode()
+    judges = reverse("machine_raters:judges", args=[study.pk])
+    page = client.get(f"{judges}?add=verdicts").content.decode()
     assert address in page
     ((_, name, *_),) = stored(study)
     assert f"<strong>{name}</strong>: 1 rating" in page
