@@ -43,7 +43,7 @@ def study():
 def judge_for(study, **settings) -> Judge:
     design = {
         "name": "gpt",
-        "criteria": [study.criteria.get()],
+        "criteria": list(study.criteria.all()),
         "server": "here",
         "language_model": "tiny",
         "instructions": INSTRUCTIONS,

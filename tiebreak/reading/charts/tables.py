@@ -49,6 +49,7 @@ class TableChart(Chart):
     label: str = ""
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    most: float = 1.0
     names: ClassVar[float] = 0.2
 
     @property
@@ -60,7 +61,7 @@ class TableChart(Chart):
         if not self:
             return Svg()
         heads = "".join(f"<th scope='col'>{self._head(column)}</th>" for column in self.columns)
-        cells = _plots(self.rows)
+        cells = _plots(self.rows, self.most)
         body = "".join(
             f"<tr><th scope='row'>{_rater(row)}</th>{self._cells(row, drawn)}</tr>"
             for row, drawn in zip(self.rows, cells, strict=True)
@@ -87,17 +88,23 @@ class TableChart(Chart):
 
 
 def table_chart(
-    columns: Sequence[Column], rows: Sequence[Row], *, finding: str, corner: str, label: str
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    *,
+    finding: str,
+    corner: str,
+    label: str,
+    most: float = 1.0,
 ) -> Chart:
     """Return a table with a row per rater, or nothing if no value is defined.
 
     The interval of the first row is a band in every cell, and the value of a row of the kind
-    ``AT_MOST`` a line.
+    ``AT_MOST`` a line. Values are from 0 to ``most``.
     """
     if not any(estimate.is_defined for row in rows for estimate in row.cells):
         return NOTHING
     strips = [Strip(corner, partial(_heads, columns), size="heads")]
-    for row, plots in zip(rows, _plots(rows), strict=True):
+    for row, plots in zip(rows, _plots(rows, most), strict=True):
         strips.append(Strip(row.title, partial(_row, row, plots), size="cells"))
     reasons = dict.fromkeys(
         estimate.reason or "" for row in rows for estimate in row.cells if not estimate.is_defined
@@ -113,14 +120,15 @@ def table_chart(
         label=label,
         columns=tuple(columns),
         rows=tuple(rows),
+        most=most,
     )
 
 
-def _plots(rows: Sequence[Row]) -> list[list[partial[Iterator[str]]]]:
+def _plots(rows: Sequence[Row], most: float) -> list[list[partial[Iterator[str]]]]:
     """Return how to draw each cell, all on one axis."""
     known = [one for row in rows for one in row.cells if one.is_defined]
     low, high = padded([end for one in known for end in (one.value, one.low, one.high)])
-    axis = Axis(max(low, 0.0), min(high, 1.0))
+    axis = Axis(max(low, 0.0), min(high, most))
     bounds = [row.cells for row in rows if row.kind == AT_MOST]
     grounds = [
         partial(_ground, axis, band, [cells[n] for cells in bounds])

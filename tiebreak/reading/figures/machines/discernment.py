@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
+from tiebreak.reading.charts.tables import AT_MOST, Column, Row, table_chart
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
     Cell,
@@ -29,6 +31,8 @@ from tiebreak.stats.machines.discernment import NO_PAIRS
 
 TITLE = "Discernment: which damage each rater notices"
 ALL_TITLE = "Discernment of each rater over perturbations"
+NOTICED = "noticed at p = 0.05"
+NO_LEVEL = "This rater scored no copy of this level."
 STYLES_TITLE = "How each rater scores originals and their perturbed copies"
 READING = (
     "A point is D = log₀.₀₅ p of a perturbation: p is from a one-sided Wilcoxon signed-rank test of"
@@ -71,7 +75,7 @@ STYLE_COLUMNS = (
 
 @draws_raters("discernment")
 def discernment_figures(section: DiscernmentSection, simple: Simple = None) -> list[Figure]:
-    return [_tests(section, simple), _summary(section), *_styles(section)]
+    return [_tests(section, simple), _summary(section, simple), *_styles(section)]
 
 
 def _kind(rater: str) -> Kind:
@@ -174,27 +178,37 @@ def _combined(
     return _value(test.score), _value(test.p), weights
 
 
-def _summary(section: DiscernmentSection) -> Figure:
-    """Return the averages and minima of each rater, with experts' weights if there are any."""
-    kinds = [("equal weights", section.all_criteria), ("expert weights", section.expert_weighted)]
-    rows = [
-        IntervalRow(
-            f"{rater}, {weights}" if section.expert_weighted else rater,
-            (
-                Mark(_kind(rater), one.average, "average"),
-                Mark(_open_kind(rater), one.minimum, "minimum"),
-            ),
-        )
-        for weights, raters in kinds
-        for rater, one in raters.items()
+def _summary(section: DiscernmentSection, simple: Simple) -> Figure:
+    """Return each rater's average, minimum and levels, with experts' weights if there are any."""
+    weighted = [
+        ("equal weights", section.all_criteria),
+        ("expert weights", section.expert_weighted),
     ]
+    kinds = {ANNOTATORS: "human"} | kinds_of(section.all_criteria.keys() - {ANNOTATORS}, simple)
+    summaries = {
+        (rater, weights): dict(_summaries(one))
+        for weights, raters in weighted
+        for rater, one in raters.items()
+    }
+    names = list(dict.fromkeys(name for one in summaries.values() for name in one))
+    columns = [Column(name.capitalize(), "", ("", name)) for name in names]
+    rows = [
+        Row(
+            rater,
+            kinds[rater],
+            tuple(one.get(name, undefined(NO_LEVEL)) for name in names),
+            weights if section.expert_weighted else "",
+        )
+        for (rater, weights), one in summaries.items()
+    ]
+    rows.append(Row(NOTICED, AT_MOST, tuple(Estimate(1.0, n=0) for _ in names), "D = 1"))
     estimates = [
         ((rater, weights, what), estimate)
-        for weights, raters in kinds
-        for rater, one in raters.items()
-        for what, estimate in _summaries(one)
+        for (rater, weights), one in summaries.items()
+        for what, estimate in one.items()
     ]
-    chart = interval_chart(rows, finding=ALL_TITLE, label="discernment D", reference=1)
+    label = f"discernment D; dashed: {NOTICED}"
+    chart = table_chart(columns, rows, finding=ALL_TITLE, corner="", label=label, most=inf)
     return Figure(
         "discernment-summary",
         ALL_TITLE,

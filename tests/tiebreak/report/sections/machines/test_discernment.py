@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import hmean, wilcoxon
 
 from tests.tiebreak.report.test_sections import of
 from tiebreak.formats import RatingTable
 from tiebreak.report.build import build_report, build_section
-from tiebreak.report.sections.machines.discernment import ANNOTATORS, level_of
+from tiebreak.report.sections.machines.discernment import ANNOTATORS, LEVELS, level_of
 from tiebreak.stats import discernment
 
 SCALE = "ordinal:1..5"
@@ -146,6 +147,47 @@ def test_experts_weights_replace_equal_ones():
     other = section_of(two_criteria(), "fluency", weights={FICTION: {"fluency": 1}})
     assert other.expert_weighted[ANNOTATORS].tests == {}
     assert not other.expert_weighted[ANNOTATORS].average.is_defined
+
+
+def test_each_rater_has_the_values_of_scipy_over_criteria_and_levels():
+    """D and its expert-weighted kind, average and minimum, computed anew from the scores."""
+    rng, drops = np.random.default_rng(8), {"fluency": 0.2, "coherence": 0.9, "relevance": 0.5}
+    names = (TYPOS, FICTION, "words/deletion/minor", ENDING)
+    weights = {
+        name: dict(zip(drops, rng.integers(1, 9, 3).tolist(), strict=True)) for name in names
+    }
+    rows, given = [], {}
+    for rater, kind in (("r", "human"), ("judge", "machine"), ("other", "machine")):
+        for criterion, drop in drops.items():
+            originals = rng.integers(2, 6, 40)
+            for name in names:
+                lost = rng.binomial(2, drop / 2, 40) - rng.binomial(1, 0.2, 40)
+                copies = np.clip(originals - lost, 1, 5)
+                given[rater, criterion, name] = originals, copies
+                about = {"name": name, "rater": rater, "kind": kind, "criterion": criterion}
+                made = scores(originals.tolist(), copies.tolist(), **about)
+                rows += [row for row in made if name == TYPOS or "perturbation" in row]
+    section = section_of(rows, "fluency", weights=weights)
+    for rater, shown in (("r", ANNOTATORS), ("judge", "judge"), ("other", "other")):
+        for found, shares in (
+            (section.all_criteria, dict.fromkeys(names, dict.fromkeys(drops, 1))),
+            (section.expert_weighted, weights),
+        ):
+            expected = {}
+            for name in names:
+                p = [
+                    wilcoxon(*given[rater, criterion, name], alternative="greater").pvalue
+                    for criterion in drops
+                ]
+                mean = hmean(p, weights=[shares[name][criterion] for criterion in drops])
+                expected[name] = np.log(mean) / np.log(0.05)
+            levels = [expected[TYPOS], np.mean([expected[n] for n in names[1:3]]), expected[ENDING]]
+            one = found[shown]
+            assert {n: t.score.value for n, t in one.tests.items()} == pytest.approx(expected)
+            assert [one.levels[n].value for n in LEVELS] == pytest.approx(levels)
+            assert one.average.value == pytest.approx(np.mean(levels))
+            assert one.minimum.value == pytest.approx(min(expected.values()))
+    assert section.all_criteria["judge"] != section.expert_weighted["judge"]
 
 
 def test_a_rater_that_scored_no_pair_is_undefined_with_a_reason():
