@@ -1,6 +1,6 @@
 """What the picture of machine raters says beside a rater's name: its licence, and what ratings cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 from machine_raters.judging.progress import progress_of
@@ -19,7 +19,7 @@ def notes_of_raters(
     study: Study, about: CriterionSection, licences: Sequence[Licence]
 ) -> dict[str, str]:
     """Return what is known of annotators and of each machine rater, by the names of the picture."""
-    costs = dict(_costs(study))
+    costs = {name: _in_words(each, study) for name, each in costs_of(study).items()}
     notes = {name: [licence_of(name, licences)] for name in about.all_units.machines}
     notes["annotators"] = []
     return {
@@ -34,18 +34,18 @@ def licence_of(name: str, licences: Sequence[Licence]) -> str:
     return f"may stand in for {', '.join(items)}" if items else NO_LICENCE
 
 
-def _costs(study: Study) -> Iterator[tuple[str, str]]:
-    """Yield what ratings cost, of annotators and of those judges of which it is known."""
+def costs_of(study: Study) -> dict[str, Decimal]:
+    """Return what a rating costs, of annotators and of those judges of which it is known."""
     each = cost_of_rating(study)
-    if each is not None:
-        yield "annotators", _in_words(each, study)
+    costs = {} if each is None else {"annotators": Decimal(each)}
     judges = list(Judge.objects.filter(study=study).select_related("rater"))
     progress = progress_of(study, judges) if judges else {}
     for judge in judges:
         found = progress[judge.pk]
         answers = sum(model.answers for model in found.models)
         if found.cost.amount is not None and answers and judge.rater is not None:
-            yield judge.rater.pseudonym, _in_words(Decimal(found.cost.amount) / answers, study)
+            costs[judge.rater.pseudonym] = Decimal(found.cost.amount) / answers
+    return costs
 
 
 def _in_words(each: Decimal, study: Study) -> str:

@@ -16,20 +16,27 @@ from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
-from metrics.results.machine_notes import notes_of_raters
+from metrics.results.machine_notes import PER, costs_of, notes_of_raters
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import PageRows, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
 from metrics.results.stopping_page import stopping_context
 from studies.access import Right, studies_of
 from studies.models import Study
+from tiebreak.digits import money
 from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.charts.chart import key_of
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.figures.machines.by_criterion import criteria_figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
-from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
+from tiebreak.reading.figures.machines.stand_in import (
+    categories_figure,
+    highest_first,
+    machines_figure,
+    stand_in_figure,
+)
 from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.figures.planning.stopping import width_figures
 from tiebreak.reading.figures.raters.agreement import (
@@ -85,6 +92,7 @@ class Shown:
     query: Mapping[str, str]
     user: User | AnonymousUser
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    criteria: Mapping[str, CriterionSection] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> PageRows:
@@ -172,11 +180,18 @@ def _stand_ins(shown: Shown) -> dict[str, Any]:
 
 
 def _each_machine(shown: Shown) -> list[Figure]:
-    """Return α of all, if it is not the page's picture, and each machine rater's own figures."""
+    """Return the tables of all machine raters, α of all, if it is not the page's picture, and each one's figures."""
     about = shown.about
     pictured = {figure.name for figure in _machines(shown)}
+    tables = [*filter(None, (criteria_figure(shown.criteria), categories_figure(about)))]
     alphas = [machines_figure(about)] if "machines" not in pictured else []
-    figures = [*alphas, *machine_figures(about), *share_figures(about), *perception_figures(about)]
+    figures = [
+        *tables,
+        *alphas,
+        *machine_figures(about),
+        *share_figures(about),
+        *perception_figures(about),
+    ]
     return sorted(figures, key=lambda figure: figure.machine)
 
 
@@ -185,6 +200,29 @@ def _rater_measures(shown: Shown) -> dict[str, Any]:
     numbers, why = reason_once([row.numbers[0] for row in rows])
     rows = [replace(row, numbers=[one]) for row, one in zip(rows, numbers, strict=True)]
     return {"measures": rows, "without_interval": why}
+
+
+def _chosen_machine(shown: Shown) -> dict[str, Any]:
+    """Return whose figures are shown, the one that was asked for or is alone, and what agreement costs."""
+    machines = shown.about.all_units.machines
+    only = next(iter(machines)) if len(machines) == 1 else ""
+    costs, ceilings = costs_of(shown.study), shown.about.noise_ceiling or {}
+    names = highest_first({name: one.agreement for name, one in ceilings.items() if name in costs})
+    rows = [
+        (name, number(ceilings[name].agreement, low=0), ceilings[name].ceiling, costs[name])
+        for name in names
+    ]
+    if rows and "annotators" in costs:
+        first = ceilings[names[0]]
+        people = number(first.annotators, low=0)
+        rows.append(("annotators", people, first.ceiling, costs["annotators"]))
+    return {
+        "machine": shown.query.get("machine", only),
+        "costs": [
+            (name, agreement, ceiling, money(PER * each)) for name, agreement, ceiling, each in rows
+        ],
+        "cost_of": PER,
+    }
 
 
 def _raters(shown: Shown) -> list[Figure]:
@@ -351,8 +389,9 @@ PAGES = (
     ),
     Page(
         "each-machine",
-        "Each machine rater alone",
+        "Machine raters by criterion, kind of item and cost",
         _each_machine,
+        _chosen_machine,
         part_of=MACHINES.slug,
         offered=lambda about: bool(about.all_units.machines),
     ),

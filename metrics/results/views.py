@@ -134,12 +134,15 @@ def _figure(
         return progress_figure(study, progress_of(study))
     if name == "separability":  # even before there are ratings
         return requested_separability(study, query, request.user)
-    about = _report(asked).criteria.get(criterion)
+    criteria = _report(asked).criteria
+    about = criteria.get(criterion)
     if about is None:
         raise Http404("This report has no such criterion.")
     snapshot = asked.freshness.snapshot
     rows = stored_rows(snapshot)
-    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user)
+    shown = Shown(
+        study, criterion, about, asked.chosen, rows, query, request.user, criteria=criteria
+    )
     drawn = figure_named(shown, name, right) or figure_of_section(
         snapshot, criterion, name, right, asked.chosen
     )
@@ -198,7 +201,9 @@ def _context(
     about, query = report.criteria[criterion], request.GET.dict()
     rows = stored_rows(freshness.snapshot, with_raters=False)
     links = links_to_parts(asked.whole.snapshot.choices, asked.chosen, criterion, about)
-    shown = Shown(study, criterion, about, asked.chosen, rows, query, request.user, links)
+    shown = Shown(
+        *(study, criterion, about, asked.chosen, rows, query, request.user, links), report.criteria
+    )
     context["items_links"] = links
     context["size"] = size_of(about, shown.rows.annotators)
     if not shown_page.part_of:

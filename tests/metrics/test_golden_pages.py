@@ -50,11 +50,11 @@ class Pages:
     def __init__(self, client: Client, study: Study, criterion: str = "preference") -> None:
         self.client, self.study, self.criterion = client, study, criterion
 
-    def results(self, slug: str) -> Any:
-        return self._page(reverse("metrics:results-tab", args=[self.study.pk, slug]))
+    def results(self, slug: str, **query: str) -> Any:
+        return self._page(reverse("metrics:results-tab", args=[self.study.pk, slug]), **query)
 
-    def _page(self, address: str) -> Any:
-        answer = self.client.get(f"{address}?criterion={self.criterion}")
+    def _page(self, address: str, **query: str) -> Any:
+        answer = self.client.get(address, {"criterion": self.criterion} | query)
         assert answer.status_code == 200
         return lxml.html.fromstring(answer.content.decode())
 
@@ -176,7 +176,7 @@ def test_pandalm_humans(pages):
 
 def test_pandalms_machine_rater(pages):
     study = pages("pandalm", "pandalm")
-    page, rows = study.results("each-machine"), study.data("machine-2")
+    page, rows = study.results("each-machine", machine=JUDGE), study.data("machine-2")
     assert JUDGE in "".join(page.xpath("//h2/text() | //summary/text()"))
     names = {
         "Krippendorff's α": "kalpha_HwMw",
@@ -215,7 +215,7 @@ def check_agreement(study: Pages, dataset: str) -> None:
 def test_llmbars_evaluators(judge, pages):
     """All of these verdicts are on the subset Natural, each in both orders."""
     study = pages("llmbar", str(shared_path("data", "llmbar", "verdicts.csv")))
-    page = study.results("each-machine")
+    page = study.results("each-machine", machine=judge)
     (details,) = page.xpath(f"//details[summary[contains(., 'coefficients of {judge}')]]")
     table = lxml.html.fromstring(lxml.html.tostring(details))
     accuracy = value("LLMBar", "accuracy_avg_both_orders", f"Natural {judge}")

@@ -44,11 +44,12 @@ EQUAL_LABELS_READING = (
 ) + HIGHEST_FIRST
 EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator; band: two annotators, dashed: best possible machine"
 SEPARABILITY = "; separability: how much more alike the texts of one system are than those of the two, at 0 no more"
-MAX_KINDS = 4
+MAX_KINDS, MAX_CATEGORIES = 4, 8
 BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
 Notes = Mapping[str, str]
 NO_NOTES: Notes = {}
 EQUAL_LABELS_TITLE = "How often machine raters give the label of an annotator"
+CATEGORIES_TITLE = "How often machine raters give the label of an annotator, by category"
 ALPHA_TITLE = "Agreement of machine raters with annotators"
 ALPHA_READING = (
     "● is Krippendorff's α among annotators. An angular mark is the α of a machine rater with one annotator"
@@ -67,11 +68,33 @@ def stand_in_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> Figur
 
 def equal_labels_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> Figure:
     """Return how often machine raters' labels equal an annotator's, by kind of item."""
+    strata, (finding, sentence) = kinds_of_item(section), stand_in_finding(section)
+    figure = _labels_figure(section, strata, "equal-labels", (finding, sentence), notes)
+    return replace(figure, title=EQUAL_LABELS_TITLE) if figure.chart else figure
+
+
+def categories_figure(section: CriterionSection) -> Figure | None:
+    """Return the same by category, if the picture has other kinds of items or not all categories."""
+    categories = [s for s in section.strata if s.stratifier == "category" and s.n_units]
+    strata = [section.all_units, *categories[:MAX_CATEGORIES]]
+    if len(categories) < 2 or strata == kinds_of_item(section):
+        return None
+    left_out = len(categories) - MAX_CATEGORIES
+    sentence = f"{left_out} more categories are not shown." if left_out > 0 else ""
+    return _labels_figure(section, strata, "machines-by-category", (CATEGORIES_TITLE, sentence))
+
+
+def _labels_figure(
+    section: CriterionSection,
+    strata: Sequence[StratumSection],
+    name: str,
+    heading: tuple[str, str],
+    notes: Notes = NO_NOTES,
+) -> Figure:
     ceilings, first = section.noise_ceiling or {}, section.machines_main_first[0]
-    found, (finding, sentence) = ceilings.get(first), stand_in_finding(section)
+    found, (finding, sentence) = ceilings.get(first), heading
     if found is None or not found.ceiling.is_defined:
-        return empty_figure("equal-labels", finding, sentence)
-    strata = kinds_of_item(section)
+        return empty_figure(name, finding, sentence)
     people = _of_annotators(section, strata, found)
     columns = [_column(stratum, one.n) for stratum, one in zip(strata, people.cells, strict=True)]
     rows = [people, *_of_machines(section, strata, ceilings)]
@@ -90,8 +113,7 @@ def equal_labels_figure(section: CriterionSection, notes: Notes = NO_NOTES) -> F
         for column, estimate in zip(columns, row.cells, strict=True)
     ]
     table = ("rater", "kind of item", *ESTIMATE_COLUMNS), estimate_rows(named)
-    reading, title = EQUAL_LABELS_READING.format(first=first), EQUAL_LABELS_TITLE
-    return Figure("equal-labels", finding, sentence, chart, *table, reading, title=title)
+    return Figure(name, finding, sentence, chart, *table, EQUAL_LABELS_READING.format(first=first))
 
 
 def machines_figure(
