@@ -96,7 +96,8 @@ def _reasons(judge: Judge, criteria: Sequence[Criterion]) -> dict[tuple[int, int
         created_at__lte=judge.created_at,
     )
     rows = ratings.exclude(reason="").order_by("-pk")
-    return {tuple(key): r for *key, r in rows.values_list("unit", "criterion", "label", "reason")}
+    given = rows.values_list("unit", "criterion", "label", "reason")
+    return {(unit, criterion, label): reason for unit, criterion, label, reason in given}
 
 
 def _items_of(question: JudgeCriterion) -> list[Unit]:

@@ -3,7 +3,8 @@ from os.path import commonprefix
 
 from django.db import migrations
 from django.db.models import F, Q
-from django.utils import timezone
+
+from jobs.clock import database_now
 
 
 def join_judges(apps, schema_editor):
@@ -64,7 +65,7 @@ def _join(apps, judges):
     event = apps.get_model("studies", "StudyEvent")
     details = {"judge": name, "joined": names}
     event(
-        study_id=first.study_id, at=timezone.now(), verb="join-machine-raters", details=details
+        study_id=first.study_id, at=database_now(), verb="join-machine-raters", details=details
     ).save()
     # The study's report is out of date.
     changes = apps.get_model("studies", "ReportChanges")._base_manager

@@ -126,7 +126,7 @@ def machine_raters_page(
 @researchers_only
 def names_of_models(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show which models a server lists, for a form's field, or why it lists none."""
-    study_for(request.user, study_id)
+    study_for(request.user, study_id, Right.READ)
     context: dict[str, Any] = {}
     try:
         context["names"] = model_names(request.GET.get("server", ""))

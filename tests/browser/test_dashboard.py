@@ -186,7 +186,7 @@ def test_everything_unfolded_of_machine_raters_and_rankings(
     }
     for slug, parts in shown.items():
         page.goto(f"{live_server.url}/studies/{study.pk}/results/{slug}/")
-        page.evaluate(OPEN_ALL)
+        open_machines(page)
         for part in parts:
             expect(page.locator(part)).to_be_visible()
         page.evaluate(OPEN_ALL)
@@ -199,13 +199,20 @@ def test_everything_unfolded_of_machine_raters_and_rankings(
         page.emulate_media(color_scheme="light")
 
 
+def open_machines(page: Page) -> None:
+    """Open everything, and what comes when a machine rater is opened."""
+    page.evaluate(OPEN_ALL)
+    expect(page.locator(".one-machine > details > div:not(.of-machine)")).to_have_count(0)
+    page.evaluate(OPEN_ALL)
+
+
 def test_coefficients_by_stratum_change_in_place_and_are_a_page(
     live_server, chromium_page: Page, tmp_path
 ):
     page, study = chromium_page, judged_elsewhere(tmp_path)
     open_dashboard(page, live_server.url, study)
     page.goto(f"{live_server.url}/studies/{study.pk}/results/each-machine/")
-    page.evaluate(OPEN_ALL)
+    open_machines(page)
     chosen = page.locator("#by-stratum-1-binned_js")
     chosen.click()
     expect(chosen).to_have_attribute("aria-current", "true")
