@@ -49,7 +49,8 @@ RATING = (
 class Person:
     """A locked participation, with everything needed to decide whether it gets a place.
 
-    `held` is the assignment that holds a place, even if its lease has run out. `hits_started` and
+    `held` is the active assignment that has a place, even if its lease has run out, or if only its
+    gold check is open. `hits_started` and
     `hits_completed` count the rater's HITs in this study, `items_opened` the units of completed ones,
     and `hits_total` the study's HITs. `agreed_tasks` is how many they agreed to for their pay, if any.
     `held_unconfirmed` counts the unverified annotators who hold a place now; it is 0 for an
@@ -271,7 +272,7 @@ def _columns(alias: str, names: Sequence[str]) -> str:
 
 _PERSON = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
-    l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until, {{now}},
+    l.id IS NOT NULL, l.lease_until, {{now}},
     coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
     CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
             WHERE d.participation_id = p.id) THEN (SELECT count(*)

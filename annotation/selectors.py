@@ -271,6 +271,12 @@ class Worksheet:
     def first_open(self) -> int | None:
         return next((n for n in self.hit_units if n not in self.answered), None)
 
+    @property
+    def is_rated(self) -> bool:
+        """Whether every unit of the HIT is answered; the gold check among them may still be open."""
+        open_units = {unit.unit_id for n, unit in self.hit_units.items() if n not in self.answered}
+        return open_units <= {self.assignment.check_unit_id}
+
     def progress_at(self, position: int) -> UnitProgress:
         positions = list(self.hit_units)
         index = positions.index(position)
@@ -463,6 +469,16 @@ def hits_of_visit(participation: Participation) -> int:
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
     completed = main.filter(completed_at__isnull=False)
     return completed.exclude(status=Assignment.Status.EXCLUDED).count()
+
+
+def checked_items_of_visit(participation: Participation) -> int:
+    """Return how many items somebody answered who counted items; 0 where pages count tasks."""
+    if not mixes_in_checks(participation.study):
+        return 0
+    rows = Rating.objects.filter(
+        assignment__participation=participation, assignment__run="", superseded=False
+    )
+    return rows.order_by().values("assignment", "unit", "repeat").distinct().count()
 
 
 def progress_of(participation: Participation) -> AnnotatorProgress:

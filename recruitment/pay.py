@@ -164,5 +164,13 @@ class Asked:
     @property
     def items(self) -> int:
         """About how many items there are in all, without practice; checks are not told apart."""
-        each = self.items_per_task + self.check_rate
-        return self.test + round(self.tasks * each)
+        return self.test + self.task_items + self.checks
+
+    @property
+    def task_items(self) -> int:
+        return self.tasks * self.items_per_task
+
+    @property
+    def checks(self) -> int:
+        """About how many items of the tasks have a right answer that is known."""
+        return round(self.tasks * self.check_rate)

@@ -13,6 +13,7 @@ from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.selectors import worksheet
 from annotation.services.places import (
     complete_if_full,
+    complete_set,
     extend_lease,
     hand_over,
     is_offered_again,
@@ -120,10 +121,16 @@ def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
 
 
 def _leave(assignment: Assignment, now: datetime) -> None:
-    """Free the place of an incomplete HIT, and keep its answers (with `whole_hit`, as partial)."""
+    """Free the place of an incomplete HIT, and keep its answers (with `whole_hit`, as partial).
+
+    A HIT of which only the gold check is open counts.
+    """
     held = lock_places(assignment=assignment, now=now).held
-    assignment.refresh_from_db(fields=["status"])
+    assignment.refresh_from_db(fields=["status", "completed_at"])
     if assignment.status != Assignment.Status.ACTIVE:  # the last answer came before the lock
+        return
+    if held is not None and assignment.check_unit_id and worksheet(assignment).is_rated:
+        complete_set(assignment, held, assignment.completed_at or now)
         return
     if held is not None:
         release(held)
@@ -182,7 +189,8 @@ def _reinstate_set(
 ) -> None:
     ratings = Rating.objects.filter(assignment=assignment)
     # The last answers may have arrived from an open page after the exclusion.
-    is_complete = worksheet(assignment).first_open is None
+    sheet = worksheet(assignment)
+    is_complete, is_over = sheet.is_rated, sheet.first_open is None or not goes_on
     if not is_complete and place is not None and goes_on:
         _go_on(assignment, place, now)
         return
@@ -196,6 +204,8 @@ def _reinstate_set(
     else:
         set_flags(ratings=ratings, partial=True)
     assignment.status = Assignment.Status.COMPLETED if is_complete else Assignment.Status.ABANDONED
+    if is_complete and place is not None and not is_over:
+        assignment.status = Assignment.Status.ACTIVE
     assignment.completed_at = assignment.completed_at or (now if is_complete else None)
     assignment.save(update_fields=["status", "completed_at"])
 

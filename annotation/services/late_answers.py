@@ -16,8 +16,13 @@ from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
 from annotation.participant_evidence import pair_agreement, typical_seconds
 from annotation.selectors import worksheet
-from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
-from annotation.services.ratings import complete_set
+from annotation.services.places import (
+    LockedPlaces,
+    complete_if_full,
+    complete_set,
+    lock_places,
+    place_for_unit,
+)
 from annotation.services.screening import is_right
 from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
 from jobs.clock import database_now
@@ -218,7 +223,7 @@ def _complete(assignment: Assignment, places: LockedPlaces, now: datetime) -> No
             complete_if_full(place, assignment, now)
         return
     is_completed = places.held is not None and places.held.completed_at is not None
-    if not is_completed and worksheet(assignment).first_open is None:
+    if not is_completed and worksheet(assignment).is_rated:
         complete_set(assignment, next(iter(places.usable), None), now)
 
 

@@ -319,7 +319,8 @@ def _extend(person: Person, held: Assignment) -> None:
     """Renew the lease once a tenth of it has passed so that most page views write nothing."""
     end = lease_end(person.study, person.now)
     renew_below = end - (end - person.now) / 10
-    if person.lease_until is None or person.lease_until < renew_below:
+    # The place of a task of which only the gold check is open is complete, and has no lease.
+    if person.lease_until is not None and person.lease_until < renew_below:
         places = Place.objects.filter(assignment=held, completed_at__isnull=True)
         places.update(lease_until=end)
 
@@ -393,8 +394,33 @@ def offer_again(place: Place, answers: RatingQuerySet) -> None:
     hold_place(place)
 
 
-def close_assignment(assignment: Assignment, now: datetime) -> None:
-    assignment.status, assignment.completed_at = Assignment.Status.COMPLETED, now
+def complete_set(
+    assignment: Assignment, place: Place | None, now: datetime, *, is_check_open: bool = False
+) -> None:
+    """Complete the place of a HIT whose units are answered. Without one, flag the answers as surplus.
+
+    The answers count and are paid whether or not the gold check among them is ever answered. While it
+    is open, the assignment stays active, so that the annotator meets the check before another HIT.
+    """
+    status = Assignment.Status.ACTIVE if is_check_open else Assignment.Status.COMPLETED
+    close_assignment(assignment, now, status)
+    rows = Rating.objects.filter(assignment=assignment)
+    if place is None:
+        set_flags(ratings=rows, partial=False, surplus=True)
+    elif is_offered_again(assignment.hit.study, rows):
+        set_flags(ratings=rows, partial=False)
+        if place.assignment_id == assignment.pk and not is_check_open:
+            offer_again(place, rows)
+    elif place.assignment_id != assignment.pk or place.completed_at is None:
+        if place.assignment_id != assignment.pk:
+            hand_over(place=place, assignment=assignment)
+        complete_place(place, now)
+
+
+def close_assignment(
+    assignment: Assignment, now: datetime, status: str = Assignment.Status.COMPLETED
+) -> None:
+    assignment.status, assignment.completed_at = status, now
     assignment.save(update_fields=["status", "completed_at"])
 
 

@@ -38,15 +38,14 @@ from annotation.selectors import (
 from annotation.services.places import (
     close_assignment,
     complete_if_full,
+    complete_set,
     extend_lease,
     hand_over,
-    is_offered_again,
     lock_places,
-    offer_again,
     place_for_unit,
 )
 from annotation.services.screening import act_on_checks, grade_stage, training_feedback
-from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
+from annotation.services.tallies import TallyKey, apply_tally_deltas, tally_key
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
 from studies.models.bounds import MAX_REASON
@@ -236,7 +235,7 @@ class _LockedAnswers:
         self.sheet = self.sheet.with_ratings(self.ratings)
         completed = not rating.late and not self.is_excluded and self._complete(rating.place)
         is_paid_only = rating.late or self.by_units
-        if is_paid_only and self.sheet.first_open is None and not self.is_excluded:
+        if is_paid_only and self.sheet.is_rated and not self.is_excluded:
             # It is paid even if its answers do not count.
             open_tasks = Assignment.objects.filter(pk=self.assignment.pk, completed_at=None)
             open_tasks.update(completed_at=self.now)
@@ -315,31 +314,16 @@ class _LockedAnswers:
         if self.by_units:
             return complete_if_full(place, self.assignment, self.now)
         is_completed = self.assignment.status == Assignment.Status.COMPLETED
-        if is_completed or self.sheet.first_open is not None:
+        if is_completed or not self.sheet.is_rated:
             return False
         if self.is_test:
             close_assignment(self.assignment, self.now)
             grade_stage(assignment=self.assignment, now=self.now)
         else:
-            complete_set(self.assignment, next(iter(self.places.usable), None), self.now)
+            is_check_open = self.places.held is not None and self.sheet.first_open is not None
+            place = next(iter(self.places.usable), None)
+            complete_set(self.assignment, place, self.now, is_check_open=is_check_open)
         return True
-
-
-def complete_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
-    """Complete the place of a fully answered HIT. Without a place, flag the answers as surplus."""
-    close_assignment(assignment, now)
-    rows = Rating.objects.filter(assignment=assignment)
-    if place is None:
-        set_flags(ratings=rows, partial=False, surplus=True)
-        return
-    if is_offered_again(assignment.hit.study, rows):
-        set_flags(ratings=rows, partial=False)
-        if place.assignment_id == assignment.pk:
-            offer_again(place, rows)
-        return
-    if place.assignment_id != assignment.pk:
-        hand_over(place=place, assignment=assignment)
-    complete_place(place, now)
 
 
 def _label_in_system_order(

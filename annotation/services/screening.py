@@ -9,7 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation.messages import NO_TRY_LEFT, SCREENING_INCOMPLETE, TOO_MANY_PEOPLE, UNANSWERED
 from annotation.models import HIT, Assignment, Participation, Rating, ScreeningAttempt
@@ -395,6 +395,16 @@ def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
     labelled = by_unit((row, is_right(row)) for row in complete if not row.nonresponse)
     verdicts = [right for unit, right in labelled.items() if unit not in undecided or not right]
     return CheckRecord(right=sum(verdicts), failed=len(verdicts) - sum(verdicts))
+
+
+def unanswered_checks(study_id: str, *, raters: Collection[int]) -> dict[int, int]:
+    """Return by rater how many gold checks of counted tasks were left unanswered, if any were."""
+    answers = Rating.objects.filter(assignment=OuterRef("pk"), unit=OuterRef("check_unit"))
+    done = Assignment.objects.filter(
+        hit__study=study_id, rater__in=raters, completed_at__isnull=False, check_unit__isnull=False
+    )
+    left = done.exclude(status=Assignment.Status.ACTIVE).filter(~Exists(answers))
+    return dict(left.order_by().values_list("rater").annotate(n=Count("pk")))
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:

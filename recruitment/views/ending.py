@@ -6,7 +6,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import Participation, ScreeningAttempt
-from annotation.selectors import hits_of_visit, mixes_in_checks, progress_of
+from annotation.selectors import (
+    checked_items_of_visit,
+    hits_of_visit,
+    mixes_in_checks,
+    progress_of,
+)
 from annotation.services.participations import finish_participation
 from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.views.comment_box import CommentBox, sent_comment
@@ -70,6 +75,7 @@ def _end_page(
         "study": participation.study,
         "comment": comment,
         "done": done,
+        "items": checked_items_of_visit(participation),
         "is_completed": ending == Ending.COMPLETED,
         "is_screened_out": ending == Ending.SCREENED_OUT,
         "return_instructions": instructions,
@@ -152,6 +158,7 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
         # Elsewhere a number of tasks would tell which items share one, and nobody is paid by it.
         "counts_tasks": is_paid_by_task or not mixes_in_checks(participation.study),
         "done": hits_of_visit(participation),
+        "items": checked_items_of_visit(participation),
         "owed": earned(participation),
         "is_paid_by_task": is_paid_by_task,
         "needs_code": is_paid_by_code(participation.submission.channel),

@@ -9,8 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment, Participation, Place, Rating
+from annotation.participant_evidence import evidence_of
+from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work, reinstate_work
-from annotation.services.places import lock_places
+from annotation.services.places import find_work, lock_places
+from annotation.services.screening import check_record
 from recruitment.admission import maximum
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment
@@ -291,3 +294,72 @@ def test_strangers_and_forged_requests_stop_nobody():
     strict.cookies = ann.client.cookies
     assert strict.post(ann.at("stop")).status_code == 403
     assert ann.participation.status == "active"
+
+
+def at_a_check(**design) -> Annotator:
+    """Return somebody who answered all items of a task but its gold check, which is the last one."""
+    design = {"reward": Decimal("2.00"), "hits_per_annotator": 4, **design}
+    study = study_with_checks(gold=4, n=1, **design)
+    for _ in range(20):
+        ann = annotator(study)
+        ann.here()
+        assignment = ann.participation.assignments.get()
+        *own, last = worksheet(assignment).hit_units.values()
+        if last.unit_id == assignment.check_unit_id:
+            for _ in own:
+                ann.choose()
+            return ann
+        leave_early(participation=ann.participation)
+    raise AssertionError("Of twenty tasks, none ends with its check.")
+
+
+def test_a_task_counts_and_is_paid_without_its_gold_check_which_still_comes_before_the_next_task():
+    ann = at_a_check()
+    assignment = ann.participation.assignments.get()
+    assert (assignment.status, Rating.objects.counted().count()) == ("active", 1)
+    assert Place.objects.get(assignment=assignment).completed_at
+    ann.choose()
+    assignment.refresh_from_db()
+    assert (assignment.status, check_record(ann.participation).of) == ("completed", 1)
+    assert Place.objects.filter(completed_at__isnull=False).count() == 1
+    assert {place.remaining for place in assignment.hit.places.all()} == {
+        ann.study.most_ratings - 1
+    }
+
+
+def test_who_leaves_at_a_gold_check_is_paid_for_the_task_and_researchers_see_the_check():
+    ann = at_a_check()
+    asked = ann.client.get(ann.at("stop")).context
+    assert (asked["done"], asked["items"], asked["owed"]) == (1, 1, Decimal("0.50"))
+    ann.client.post(ann.at("stop"))
+    assignment = ann.participation.assignments.get()
+    assert (assignment.status, owed(ann.participation)) == ("completed", Decimal("0.50"))
+    assert Rating.objects.filter(partial=True).count() == 0
+    assert Rating.objects.counted().count() == 1
+    assert evidence_of(ann.participation).unanswered == 1
+    end = ann.here()
+    assert (end.context["done"], end.context["items"], end.context["is_completed"]) == (1, 1, True)
+
+
+def test_a_task_without_its_check_is_nobody_elses_when_its_time_runs_out():
+    ann = at_a_check(ratings_per_hit=1, hits_per_annotator=1)
+    later = timezone.now() + timedelta(minutes=ann.study.lease_minutes + 1)
+    own = ann.participation.assignments.get().hit_id
+    n = ann.study.hits.main().count() - 1
+    others = [make_participation(ann.study, f"other-{i}") for i in range(n)]
+    taken = {find_work(participation=one, now=later).assignment.hit_id for one in others}
+    assert len(taken) == len(others)
+    assert own not in taken
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_task_without_its_check_counts_again_after_an_exclusion_was_undone(left):
+    ann = at_a_check()
+    if left:
+        leave_early(participation=ann.participation)
+    exclude_work(participation=ann.participation, status="returned")
+    assert not Place.objects.filter(completed_at__isnull=False).exists()
+    reinstate_work(participation=ann.participation)
+    assert Rating.objects.counted().count() == 1
+    assert Place.objects.filter(completed_at__isnull=False).count() == 1
+    assert ann.participation.assignments.get().status == ("completed" if left else "active")
