@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tiebreak.formats.tables.column_kinds import (
     are_systems,
@@ -215,7 +215,7 @@ class Guess:
         if key is None and "source" not in roles:
             key = self._instance()
         self._add(roles, "instance", key)
-        self._add(roles, "sample", self._sample())
+        self._add(roles, "sample", self._sample(roles))
         return self._with_category(roles)
 
     def _long_text(self) -> Column | None:
@@ -297,7 +297,7 @@ class Guess:
             c for c in texts if key is None or per_key(self.profile, [key.name], c.name) <= 1.05
         ]
 
-    def _sample(self) -> Column | None:
+    def _sample(self, roles: Mapping[str, str]) -> Column | None:
         """Return the column that numbers the texts of one system for one instance."""
         numbers = [c for c in self.free if c.is_number and says(c.name, "sample")]
         small = [
@@ -305,7 +305,24 @@ class Guess:
             for c in numbers
             if all(len(value) <= 4 and value.removesuffix(".0").isdecimal() for value in c.values)
         ]
-        return next((c for c in small if c.repeats > 1), None)
+        of = [roles[name] for name in ("instance", "system") if name in roles]
+        of += [roles["source"]] if "source" in roles and "instance" not in roles else []
+        return next((c for c in small if c.repeats > 1 and self._counts_anew(c, of)), None)
+
+    def _counts_anew(self, column: Column, of: Sequence[str]) -> bool:
+        """Whether a column's numbers differ among the rows of each instance and system, from 0 or 1 on.
+
+        The first rows may end within an instance, and a few texts may be missing.
+        """
+        groups: dict[object, list[int]] = defaultdict(list)
+        for row in self.profile.head:
+            value = str(row.get(column.name)).removesuffix(".0")
+            if value.isdecimal():
+                groups[tuple(row.get(name) for name in of)].append(int(value))
+        least = min(map(min, groups.values()), default=-1)
+        begin = sum(least in numbers for numbers in groups.values())
+        differ = sum(len({*numbers}) == len(numbers) for numbers in groups.values())
+        return least in (0, 1) and min(begin, differ) >= 0.9 * len(groups)
 
     # The texts of several systems in each row.
 

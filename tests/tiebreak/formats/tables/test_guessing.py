@@ -252,3 +252,25 @@ def test_columns_of_texts_whose_names_say_nothing_are_asked_for(order, tmp_path)
 )
 def test_a_source_is_labelled_by_its_column_where_its_name_is_a_word_for_it(column, label):
     assert source_label(column) == label
+
+
+NUMBERS = {
+    "words": [8, 106, 45, 8, 61, 45, 12, 106, 61, 45, 12, 8],
+    "constant": [2] * 12,
+    "counted over all rows": range(12),
+    "from 0": [0, 1] * 6,
+    "from 1": [1, 2] * 6,
+}
+
+
+@pytest.mark.parametrize("name", ["n_words", "n", "sample"])
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_numbers_of_samples_begin_anew_in_each_instance_and_system(numbers, name, tmp_path):
+    table = {
+        "text": [f"{text} It is number {i}." for i, text in enumerate(TEXTS * 4)],
+        "question_id": [f"q{i // 4}" for i in range(12)],
+        "model_id": [*"ppqq"] * 3,
+        name: [*NUMBERS[numbers]],
+    }
+    found = summary_of(listed(tmp_path, **table)).plan.columns.get("sample")
+    assert found == (name if numbers.startswith("from") else None)
