@@ -356,8 +356,11 @@
   const source = document.querySelector(".source");
   const more = document.querySelector(".more");
   const boxed = window.matchMedia("(max-width: 60rem)");
-  // Where the button would hide as much as is left, the box grows instead.
+  // A source is open where it is met first, because what it asks may stand at its end. When it comes
+  // again, its box folds; where the button would hide as much as is left, the box grows instead.
+  const isKnown = source && sessionStore.getItem("source") === source.textContent;
   function showMore() {
+    if (boxed.matches && !isKnown) return showWhole();
     more.hidden = true;
     source.classList.remove("whole");
     const rest = boxed.matches ? source.scrollHeight - source.clientHeight : 0;
@@ -370,6 +373,7 @@
   }
   if (source) {
     showMore();
+    sessionStore.setItem("source", source.textContent);
     boxed.addEventListener("change", showMore);
     document.fonts.ready.then(showMore);
     more.firstElementChild.addEventListener("click", () => {
