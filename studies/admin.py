@@ -17,7 +17,7 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.core.paginator import Paginator
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django_otp.plugins.otp_static.models import StaticDevice
@@ -262,10 +262,16 @@ class DatasetAdmin(ForResearchers, DeclaredLookups, admin.ModelAdmin[Dataset]):
     instances_per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dataset]:
+        competing = Q(systems__in=System.objects.competing())
         return datasets_of(request.user).annotate(
             instance_total=Count("instances", distinct=True),
-            system_total=Count("systems", distinct=True),
+            system_total=Count("systems", filter=competing, distinct=True),
         )
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().changelist_view(request, {**(extra_context or {}), "title": "Datasets"})
 
     @admin.display(description="instances", ordering="instance_total")
     def instance_count(self, dataset: Any) -> int:
@@ -299,7 +305,9 @@ class DatasetAdmin(ForResearchers, DeclaredLookups, admin.ModelAdmin[Dataset]):
         dataset = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if dataset is not None:
-            instances = dataset.instances.prefetch_related("generations__system")
+            texts = Generation.objects.filter(system__in=System.objects.competing())
+            texts = texts.select_related("system")
+            instances = dataset.instances.prefetch_related(Prefetch("generations", texts))
             pages = Paginator(instances, self.instances_per_page)
             context["page"] = pages.get_page(request.GET.get("page"))
             dummies = Generation.objects.filter(instance__dataset=dataset, is_dummy=True)

@@ -1,27 +1,27 @@
 """Looking at the items of a study, and removing them from a draft."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Rater, Rating, Tally
 from annotation.models.rating import EXCLUDING_FLAGS
 from annotation.services.planning import remove_plan
 from studies.data.dataset_jobs import has_unfinished_job
 from studies.freshness import note_change
-from studies.models import Dataset, Generation, Instance, Study, StudyEvent, Unit, UnitText
+from studies.models import Dataset, Generation, Instance, Study, StudyEvent, System, Unit, UnitText
 from studies.services import is_frozen, record_event
 from tiebreak.errors import DomainError
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 from tiebreak.odd_texts import MAX_TEXTS, OddTexts
+from tiebreak.reading.words import named_instances
 
-# Query of the page of items that lists those with odd texts.
-ODD_ITEMS = "odd=1#items-heading"
 NOT_A_DRAFT = (
     "The study was opened, so its instances cannot be removed. Clone the study and select other instances"
     " there."
@@ -57,6 +57,69 @@ def odd_items_of(study: Study, query: str = "") -> QuerySet[Instance]:
     for key, system, text in islice(values.iterator(chunk_size=500), MAX_TEXTS):
         texts.add(key, system, text)
     return items_of(study, query).filter(key__in={text.instance for text in texts.found()})
+
+
+def uncompared_items_of(study: Study, query: str = "") -> QuerySet[Instance]:
+    """Return the items that at least one pair of systems has no texts to compare of."""
+    pairs = study.system_pairs() if study.unit_kind == Study.UnitKind.COMPARISON else ()
+    counts = [count for pair in pairs for count in common_texts(study, pair)]
+    return items_of(study, query).filter(pk__in={item for item, common in counts if not common})
+
+
+def same_items_of(study: Study, query: str = "") -> QuerySet[Instance]:
+    """Return the items of which annotators would see the same text twice."""
+    return items_of(study, query).filter(pk__in=same_units(study).values("instance"))
+
+
+def same_units(study: Study) -> QuerySet[Unit]:
+    """Return the planned comparisons of two texts that are the same."""
+    main = study.units.filter(role=Unit.Role.MAIN)
+    return main.filter(text_a__generation__text=F("text_b__generation__text"))
+
+
+def common_texts(study: Study, pair: tuple[System, System]) -> list[tuple[int, int]]:
+    """Return each instance to be compared, with the number of generations by both systems."""
+    a, b = pair
+    same_sample = {
+        "instance__generations__system": b,
+        "instance__generations__sample_index": F("sample_index"),
+    }
+    rows = Generation.objects.filter(system=a, **same_sample).order_by()
+    counts = dict(rows.values_list("instance").annotate(n=Count("pk")))
+    return [(instance, counts.get(instance, 0)) for instance in _shown(study, pair)]
+
+
+def _shown(study: Study, pair: tuple[System, System]) -> Iterable[int]:
+    drawn = study.selected.filter(system_a=pair[0], system_b=pair[1])
+    if study.selected.exists():
+        return drawn.values_list("instance", flat=True)
+    return items_of(study).order_by().values_list("pk", flat=True)
+
+
+@dataclass(frozen=True)
+class ItemList:
+    """Some of a study's items that a check is about, which the page of items lists by this name."""
+
+    name: str
+    # What they have, after the word "instances".
+    words: str
+    find: Callable[[Study, str], QuerySet[Instance]]
+
+    @property
+    def address(self) -> str:
+        """The query of the page of items."""
+        return f"only={self.name}#items-heading"
+
+    def named(self, study: Study) -> str:
+        """Name the first of them."""
+        keys = self.find(study, "").values_list("key", flat=True)
+        return named_instances(keys)
+
+
+ODD = ItemList("odd", "with texts that are worth a look", odd_items_of)
+UNCOMPARED = ItemList("uncompared", "without texts of two systems to compare", uncompared_items_of)
+SAME = ItemList("same", "of which two systems have the same text", same_items_of)
+LISTS = {one.name: one for one in (ODD, UNCOMPARED, SAME)}
 
 
 def with_answers(units: QuerySet[Unit]) -> Any:

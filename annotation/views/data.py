@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,11 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.models import Rating
 from annotation.services.items import (
+    LISTS,
     STATES,
     items_of,
     least_agreement,
     listed_items,
-    odd_items_of,
     reasons_for,
     removal_problem,
     remove_item,
@@ -27,7 +28,7 @@ from annotation.services.items import (
 )
 from studies.access import Right, held_right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.models import Generation, Study, Unit
+from studies.models import Generation, Instance, Study, System, Unit
 from studies.refusals import told
 from tiebreak.nonresponse import NONRESPONSES
 
@@ -40,9 +41,10 @@ def data(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show the items of a study with their texts."""
     study = study_for(request.user, study_id, Right.READ)
     query = request.GET.get("q", "").strip()[:200]
-    odd = request.GET.get("odd") == "1"
-    items = (odd_items_of if odd else items_of)(study, query).prefetch_related(
-        "generations__system"
+    only = LISTS.get(request.GET.get("only", ""))
+    texts = Generation.objects.filter(system__in=System.objects.for_studies())
+    items = (only.find if only else items_of)(study, query).prefetch_related(
+        Prefetch("generations", texts.select_related("system"))
     )
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     reasons = reasons_for(study, page)
@@ -50,11 +52,11 @@ def data(request: HttpRequest, study_id: str) -> HttpResponse:
         "study": study,
         "here": "data",
         "query": query,
-        "odd": odd,
+        "only": only,
         "page": page,
         "rows": [(item, map(_in_words, reasons[item.pk])) for item in page],
         "total": items_of(study).count(),
-        "texts": Generation.objects.filter(instance__dataset=study.dataset_id).count(),
+        "texts": texts.filter(instance__dataset=study.dataset_id).count(),
         "systems": study.ordered_systems(),
         "problem": removal_problem(study),
         **_items(study, request),
@@ -137,13 +139,17 @@ def _in_words(rating: Rating) -> tuple[str, str]:
     return scale.short_name(scale.parse_label(rating.label)), rating.reason
 
 
+def _texts_of(item: Instance) -> int:
+    return item.generations.filter(system__in=System.objects.for_studies()).count()
+
+
 def _question(study: Study, key: str) -> Question:
     item = items_of(study).filter(key=key).first()
     problem = removal_problem(study)
     problems = {} if problem is None else {problem.code: problem.message}
     if item is None:
         problems = {"unknown_item": f"There is no instance “{key}” in this study."}
-    texts = 0 if item is None else item.generations.count()
+    texts = 0 if item is None else _texts_of(item)
     sentences = [f"The instance and its {texts} texts are deleted. This cannot be undone."]
     if study.units.exists():
         sentences.append("The tasks that are planned are removed. Plan them again afterwards.")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from annotation.services.items import ODD_ITEMS
+from annotation.services.items import ODD
 from recruitment.launch.check import DATA, LaunchCheck, warning
 from studies.models import Generation, Instance, Study
 from studies.rendering.recognising import SIGNS
 from tiebreak.odd_texts import OddTexts, length_gap, telling, told
-from tiebreak.reading.words import counted
+from tiebreak.reading.words import counted, named_instances
 
 # Enough to see what a system does, and few enough for a page that someone waits for.
 MAX_TEXTS = 20_000
@@ -146,7 +146,9 @@ def _names(findings: _Findings) -> Iterator[LaunchCheck]:
         return
     n = sum(map(len, named.values()))
     most = sorted(named, key=lambda name: (-len(named[name]), name))[:EXAMPLES]
-    listed = "; ".join(f"“{name}” {len(named[name])} times ({_keys(named[name])})" for name in most)
+    listed = "; ".join(
+        f"“{name}” {len(named[name])} times ({named_instances(named[name])})" for name in most
+    )
     yield warning(
         "texts_name_systems",
         f"Texts contain the name of a system, model or vendor that is not in the source text"
@@ -161,7 +163,7 @@ def _self_references(findings: _Findings) -> Iterator[LaunchCheck]:
         yield warning(
             "texts_say_ai",
             f"{counted(len(keys), 'text says', 'texts say')} “as an AI” or the like"
-            f" ({_keys(keys)}), so annotators may recognise the system.",
+            f" ({named_instances(keys)}), so annotators may recognise the system.",
             DATA,
             advice=AT_DATA,
         )
@@ -197,11 +199,5 @@ def _odd(texts: OddTexts) -> Iterator[LaunchCheck]:
             f"Some texts are hardly what a system wrote, and annotators would read them: {what}.",
             DATA,
             advice="Look at them at Data, and remove their instances if so.",
-            items=ODD_ITEMS,
+            items=ODD.address,
         )
-
-
-def _keys(keys: list[str]) -> str:
-    """Return the first instances, in the order of the data."""
-    first = list(dict.fromkeys(keys))[:EXAMPLES]
-    return f"such as {'instance' if len(first) == 1 else 'instances'} {', '.join(first)}"

@@ -1,9 +1,10 @@
 """Check that annotators are shown two real texts that differ."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from django.db.models import Count, F, Max
 
+from annotation.services.items import SAME, UNCOMPARED, common_texts, same_units
 from recruitment.launch.check import (
     DATA,
     GENERATE_SELECT,
@@ -14,12 +15,12 @@ from recruitment.launch.check import (
     error,
     warning,
 )
-from studies.models import Generation, Instance, Study, System, Unit, UnitText
+from studies.models import Generation, Instance, Study, Unit, UnitText
 from studies.models.shown_fields import parsed_fields
 from studies.rendering.recognising import LEAST_SHARE, LOOKED_AT, markdown_share
 from studies.rendering.renderers import RENDERERS
 from tiebreak.digits import percent
-from tiebreak.reading.words import counted
+from tiebreak.reading.words import counted, named_instances
 
 
 def missing_texts(study: Study) -> Iterator[LaunchCheck]:
@@ -94,8 +95,8 @@ def absent_fields(study: Study) -> Iterator[LaunchCheck]:
 
 def identical_texts(study: Study) -> Iterator[LaunchCheck]:
     """Nobody can prefer one of two identical texts."""
-    same = study.units.filter(text_a__generation__text=F("text_b__generation__text"))
-    if n := same.exclude(role=Unit.Role.MAIN).count():
+    reference = study.units.exclude(role=Unit.Role.MAIN)
+    if n := reference.filter(text_a__generation__text=F("text_b__generation__text")).count():
         yield error(
             "identical_reference_texts",
             f"{counted(n, 'reference item')} would show the same text twice, although an answer is"
@@ -103,13 +104,18 @@ def identical_texts(study: Study) -> Iterator[LaunchCheck]:
             QUALITY,
         )
     main = study.units.filter(role=Unit.Role.MAIN).count()
-    if n := same.filter(role=Unit.Role.MAIN).count():
+    if n := same_units(study).count():
+        remove = "emove those instances at Data"
         yield warning(
             "identical_texts",
             f"{n} of {counted(main, 'item')} would show the same text twice, so annotators cannot"
-            " prefer one.",
-            GENERATE_SELECT,
-            advice="Sample at a higher temperature or with other seeds, or remove those instances at Data.",
+            f" prefer one ({SAME.named(study)}).",
+            **_way_out(
+                study,
+                f"Sample at a higher temperature or with other seeds, or r{remove}.",
+                f"If that is a slip in your file, correct it and import it anew; otherwise r{remove}.",
+            ),
+            items=SAME.address,
         )
 
 
@@ -117,7 +123,7 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
     """With fewer than N generations a HIT is shorter, and pays more per comparison."""
     if study.unit_kind != Study.UnitKind.COMPARISON or study.dataset is None:
         return
-    counts = [count for pair in study.system_pairs() for count in _common(study, pair)]
+    counts = [count for pair in study.system_pairs() for count in common_texts(study, pair)]
     n = study.comparisons_per_hit
     few = {instance for instance, common in counts if 0 < common < n}
     none = {instance for instance, common in counts if not common}
@@ -141,13 +147,16 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
             advice="Lower N, bundle several instances, or sample more generations.",
         )
     if none and most:  # where nothing is compared, the plan refuses the study
+        keys = Instance.objects.filter(pk__in=none).values_list("key", flat=True)
+        in_file = (
+            "If your file has these texts, look at Data whether they became instances of their own"
+        )
         yield warning(
             "instances_left_out",
             f"For {len(none)} of {instances}, at least one pair of systems has no texts to compare, and"
-            " the instance will be left out for that pair.",
-            GENERATE_SELECT,
-            advice="If your file has these texts, look at Data whether they became instances of their own;"
-            " otherwise generate them.",
+            f" the instance will be left out for that pair ({named_instances(keys)}).",
+            **_way_out(study, f"{in_file}; otherwise generate them.", f"{in_file}."),
+            items=UNCOMPARED.address,
         )
 
 
@@ -161,21 +170,8 @@ def most_comparisons(study: Study) -> int:
     return most or 0
 
 
-def _common(study: Study, pair: tuple[System, System]) -> list[tuple[int, int]]:
-    """Return each instance to be compared, with the number of generations by both systems."""
-    a, b = pair
-    same_sample = {
-        "instance__generations__system": b,
-        "instance__generations__sample_index": F("sample_index"),
-    }
-    rows = Generation.objects.filter(system=a, **same_sample).order_by()
-    counts = dict(rows.values_list("instance").annotate(n=Count("pk")))
-    return [(instance, counts.get(instance, 0)) for instance in _shown(study, pair)]
-
-
-def _shown(study: Study, pair: tuple[System, System]) -> Iterable[int]:
-    drawn = study.selected.filter(system_a=pair[0], system_b=pair[1])
-    if study.selected.exists():
-        return drawn.values_list("instance", flat=True)
-    assert study.dataset is not None
-    return study.dataset.instances.order_by().values_list("pk", flat=True)
+def _way_out(study: Study, if_generated: str, if_uploaded: str) -> dict[str, str]:
+    """Return where the texts come from, and the advice for those that models wrote here, or for others."""
+    if study.systems.exclude(language_model="").exists():
+        return {"where": GENERATE_SELECT, "advice": if_generated}
+    return {"where": DATA, "advice": if_uploaded}

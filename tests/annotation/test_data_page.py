@@ -9,7 +9,8 @@ from annotation.services.items import items_of, remove_item
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
 from jobs.models import Job
-from studies.models import Generation, Instance, Study, Unit
+from recruitment.services.launch_checks import launch_checks
+from studies.models import Dataset, Generation, Instance, Study, Unit
 from tests.annotation.annotators import annotator
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, page_of
@@ -59,6 +60,39 @@ def test_items_are_shown_page_by_page(client, study, django_assert_max_num_queri
 def test_items_are_searched(query, n, client, study):
     page = client.get(data(study), {"q": query})
     assert page.context["page"].paginator.count == n
+
+
+@pytest.mark.parametrize("is_generated", [False, True])
+def test_each_check_of_items_names_them_and_leads_to_a_list_of_them(is_generated, client, study):
+    study.dataset.systems.update(language_model="a-model" if is_generated else "")
+    of_one = Generation.objects.filter(instance__key="note-3", system__name="system-1")
+    of_one.delete()
+    Generation.objects.filter(instance__key="note-7").update(text="The same text for both.")
+    plan_hits(study=study)
+    checks = {check.code: check for check in launch_checks(study) if check.items}
+    found = {"instances_left_out": "note-3", "identical_texts": "note-7"}
+    assert found.keys() <= checks.keys()
+    for code, key in found.items():
+        assert f"instance {key}" in checks[code].sentence
+        assert checks[code].where == ("metrics:generate-select" if is_generated else "studies:data")
+        page = client.get(f"{data(study)}?{checks[code].items.partition('#')[0]}")
+        assert [item.key for item in page.context["page"]] == [key]
+
+
+def test_changed_copies_are_no_texts_of_the_researchers(client, study, ada):
+    prose = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."
+    Generation.objects.update(text=prose)
+    before = client.get(data(study)).context["texts"]
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
+    page = client.get(data(study))
+    assert page.context["texts"] == before == Generation.objects.count() - 4
+    assert {len(item.generations.all()) for item, _ in page.context["rows"]} == {2}
+    Dataset.objects.update(created_by=ada)
+    stored = client.get(reverse("admin:studies_dataset_change", args=[study.dataset_id]))
+    assert {len(one.generations.all()) for one in stored.context["page"]} == {2}
+    listed = client.get(reverse("admin:studies_dataset_changelist"))
+    assert listed.context["cl"].result_list[0].system_total == 2
+    assert listed.context["title"] == "Datasets"
 
 
 def test_an_item_is_removed_after_a_confirmation(client, study):

@@ -227,24 +227,25 @@ def test_no_hostile_text_breaks_the_policy_or_the_layout(
     assert [url for url in requested if not url.startswith(live_server.url)] == []
 
 
+BLANK = "\n" * 9
 CODE = "```python\n" + "print(1)\n" * 12 + "```\n\n"
 LINE = "One line of a source that people have to read before they answer.\n\n"
 
 
 @pytest.mark.parametrize("has_script", [True, False])
 @pytest.mark.parametrize(
-    ("start", "lines", "is_cut"),
-    [("", 1, False), ("", 3, False), ("", 30, True), ("\n" * 9, 30, True), (CODE, 30, True)],
+    ("text", "is_cut"),
+    [(LINE, False), (LINE * 3, False), *((start + LINE * 30, True) for start in ("", BLANK, CODE))],
 )
 def test_on_a_phone_a_source_is_cut_under_a_button_once_it_was_shown_whole_or_not_at_all(
-    browser, live_server, has_script, start, lines, is_cut
+    browser, live_server, has_script, text, is_cut
 ):
     context = browser.new_context(
         java_script_enabled=has_script, viewport={"width": 360, "height": 740}
     )
     page = context.new_page()
     rated(page, live_server, (MARKDOWN, CHANGED))
-    Instance.objects.update(source=start + LINE * lines)
+    Instance.objects.update(source=text)
     page.reload()
     source = page.get_by_role("region", name="Source text")
     more = source.get_by_role("button", name="Show all of it")
@@ -254,7 +255,9 @@ def test_on_a_phone_a_source_is_cut_under_a_button_once_it_was_shown_whole_or_no
     expect(more).to_be_visible(visible=is_cut and has_script)
     if is_cut and has_script:
         assert source.evaluate(HIDDEN) > 0
-        assert more.evaluate("more => getComputedStyle(more.parentElement).backgroundImage") != "none"
+        assert (
+            more.evaluate("more => getComputedStyle(more.parentElement).backgroundImage") != "none"
+        )
         check_fits(page)
         check_accessible(page)
         more.click()

@@ -1,11 +1,16 @@
 """Counts and scales in words."""
 
+from collections.abc import Iterable
+
 from tiebreak.report.model.report import CriterionSection, Report
 from tiebreak.report.model.systems import PairCounts
 from tiebreak.scales import BAD, PREFERENCES, Scale
 
 # Preference scales by the number of their answers; others are named after it.
 PREFERENCE_TITLES = {2: "Which is better", 3: "Which is better, with ties"}
+
+# How many instances a sentence names.
+MAX_NAMED = 3
 
 # Groups of ratings, each of which is in exactly one.
 RATING_GROUPS = {
@@ -74,6 +79,14 @@ def ratings_in_words(report: Report) -> str:
 def counted(n: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun, such as `1 HIT` or `3 HITs`."""
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def named_instances(keys: Iterable[str]) -> str:
+    """Return the names of instances, such as `instance a`; of many the first, after "such as"."""
+    names = [*dict.fromkeys(keys)]
+    noun = "instance" if len(names) == 1 else "instances"
+    such_as = "such as " if len(names) > MAX_NAMED else ""
+    return f"{such_as}{noun} {', '.join(names[:MAX_NAMED])}"
 
 
 def preference_title(scale: Scale) -> str:

@@ -83,6 +83,10 @@ class Extraction:
     # The first system of each instance, and the instances that have another.
     _first: dict[str, str] = field(default_factory=dict)
     _compared: set[str] = field(default_factory=set)
+    # The system that was first to have a text, by a hash of its instance, its sample and the text.
+    _writers: dict[int, str] = field(default_factory=dict)
+    # Instances of which two systems have the same text, in their order.
+    same: dict[str, None] = field(default_factory=dict)
     # Hashes of the rows, if rows repeat the texts of earlier ones.
     _rows: set[int] = field(default_factory=set)
 
@@ -118,6 +122,11 @@ class Extraction:
         """Number of instances that have texts of two systems."""
         return len(self._compared)
 
+    @property
+    def alone(self) -> list[str]:
+        """The instances with texts of one system only, where others can be compared."""
+        return [key for key in self._first if key not in self._compared] if self._compared else []
+
     def named(self, key: str) -> str:
         """Name an instance by its id, which later pages show, and by its first row in the file."""
         return f"instance {key} (row {self.instances[key].row})"
@@ -126,6 +135,9 @@ class Extraction:
         key = (generation.instance, generation.system)
         if self._first.setdefault(generation.instance, generation.system) != generation.system:
             self._compared.add(generation.instance)
+        text = hash((generation.instance, generation.sample_index, generation.text))
+        if self._writers.setdefault(text, generation.system) != generation.system:
+            self.same[generation.instance] = None
         self.systems[generation.system] = self.systems.get(generation.system, 0) + 1
         self.generations += 1
         # Later rows may have texts of the same instance and system.

@@ -1,6 +1,6 @@
 """The whole reading of a table: profile, plan, counts and problems."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
@@ -262,7 +262,26 @@ class TableReading:
 
     def _notes(self) -> tuple[str, ...]:
         odd = self.extraction.odd.sentences(self.extraction.named)
-        return (*self.table.notes, *self.problems.all_notes(), *odd, *self._left_out())
+        pairs = self._not_compared()
+        return (*self.table.notes, *self.problems.all_notes(), *pairs, *odd, *self._left_out())
+
+    def _not_compared(self) -> Iterator[str]:
+        """Name the instances that annotators cannot compare, and why."""
+        if alone := self.extraction.alone:
+            has = "has texts" if len(alone) == 1 else "have texts"
+            counted = _counted(len(alone), "instance")
+            yield f"{counted} {has} of one system only, and cannot be compared: {self._names(alone)}."
+        if same := [*self.extraction.same]:
+            counted = _counted(len(same), "instance")
+            yield (
+                f"In {counted}, two systems have the same text, so annotators cannot prefer one:"
+                f" {self._names(same)}."
+            )
+
+    def _names(self, keys: Sequence[str]) -> str:
+        names = [self.extraction.named(key) for key in keys[:FIRST_LINES]]
+        more = len(keys) - FIRST_LINES
+        return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
 
     def _left_out(self) -> Iterator[str]:
         """Name the columns that nobody will see, because no role was guessed or chosen for them."""

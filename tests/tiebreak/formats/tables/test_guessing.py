@@ -179,7 +179,13 @@ def test_writing_without_spaces_is_no_single_word(text, tmp_path):
 
 
 def test_columns_without_a_role_are_always_named(tmp_path):
-    path = listed(tmp_path, story=[words(60) for _ in TEXTS], prompt=TEXTS, gpt=TEXTS, t5=TEXTS)
+    path = listed(
+        tmp_path,
+        story=[words(60) for _ in TEXTS],
+        prompt=TEXTS,
+        gpt=TEXTS,
+        t5=[*map(str.upper, TEXTS)],
+    )
     (note,) = summary_of(path).notes
     assert "story" in note
     columns = {"reference": "story", "source": "prompt", "text:a": "gpt", "text:b": "t5"}
@@ -274,3 +280,19 @@ def test_numbers_of_samples_begin_anew_in_each_instance_and_system(numbers, name
     }
     found = summary_of(listed(tmp_path, **table)).plan.columns.get("sample")
     assert found == (name if numbers.startswith("from") else None)
+
+
+def test_instances_that_cannot_be_compared_are_named_with_the_reason(tmp_path):
+    texts = [f"{words(8)} {i}" for i in range(12)]
+    texts[1] = texts[0]  # of one instance, which no system wrote differently
+    path = listed(
+        tmp_path,
+        question_id=[*(f"q{i // 2}" for i in range(10)), "left", "alone"],
+        model_id=["p", "q"] * 6,
+        text=texts,
+    )
+    notes = [note for note in summary_of(path).notes if "instance" in note]
+    assert [{name for name in ("q0", "left", "alone") if name in note} for note in notes] == [
+        {"left", "alone"},
+        {"q0"},
+    ]
