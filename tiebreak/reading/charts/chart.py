@@ -88,7 +88,8 @@ class Chart:
     """What a figure draws. Without strips there is nothing to draw.
 
     `words` say what is drawn to those who cannot see it; the finding comes before them. `links` are
-    a page's addresses of the classes of items that are drawn.
+    a page's addresses of the classes of items that are drawn. `caption` says what lines and bands
+    are, and `rests` on which of them the heading rests, below the picture. `notice` stands in files.
     """
 
     finding: str = ""
@@ -97,6 +98,9 @@ class Chart:
     legend: tuple[tuple[Kind, str], ...] = ()
     has_y_axis: bool = False
     links: Mapping[Key, str] = field(default_factory=dict)
+    caption: str = ""
+    rests: str = ""
+    notice: str = ""
     names: ClassVar[float] = NAMES
 
     def __bool__(self) -> bool:
@@ -115,9 +119,14 @@ class Chart:
     def __str__(self) -> str:
         return self.page()
 
-    def __reduce__(self) -> tuple[type[Svg], tuple[Svg]]:
+    def __reduce__(self) -> tuple[type["Kept"], tuple[Svg], dict[str, str]]:
         """A cache, which cannot keep functions that draw, keeps what a page shows."""
-        return Svg, (self.page(),)
+        return Kept, (self.page(),), {"caption": self.caption}
+
+    @property
+    def below(self) -> str:
+        """What a page says below the picture."""
+        return "; ".join(filter(None, (self.caption, self.rests)))
 
     @property
     def alternative(self) -> str:
@@ -130,26 +139,33 @@ class Chart:
         key = "".join(f"<span>{key_of(kind)}{escape(name)}</span>" for kind, name in self.legend)
         key = f'<div class="key">{key}</div>' if key else ""
         body = "".join(_html(strip, self.links.get(strip.key)) for strip in self.strips)
+        if self.below:
+            body += _html(Strip(words=self.below, css="axis"))
         css = "chart with-y" if self.has_y_axis else "chart"
         # A picture hides the links in it from screen readers, which a group does not.
         role = "group" if self.links else "img"
         start = f'<div class="{css}" role="{role}" aria-label="{escape(self.alternative)}">'
         return Svg(f'<div class="chart-box">{start}{key}{body}</div></div>')
 
-    def file(self, title: str = "") -> Svg:
-        """Return the chart as an SVG of a fixed width, below a title if it stands alone."""
+    def file(self, *, alone: bool = False) -> Svg:
+        """Return the chart as an SVG of a fixed width, on its own ground if it stands alone."""
         if not self:
             return Svg()
         layout = _Layout(self)
-        if title:
-            layout.write(title, "title", PAD, WIDTH - 2 * PAD)
-            layout.top += LINE_HEIGHT / 2
+        if self.notice:
+            layout.write(self.notice, "axis", WIDTH / 2, WIDTH - 2 * PAD)
         layout.draw_legend()
         for strip in self.strips:
             layout.draw_strip(strip)
         height = layout.top + PAD
-        ground = [tag("rect", width=WIDTH, height=height, fill=PAPER)] if title else []
+        ground = [tag("rect", width=WIDTH, height=height, fill=PAPER)] if alone else []
         return svg(WIDTH, height, self.alternative, [*ground, *layout.drawn])
+
+
+class Kept(Svg):
+    """A chart out of a cache, as a page shows it, with its caption."""
+
+    caption: str = ""
 
 
 NOTHING = Chart()
@@ -205,8 +221,7 @@ class _Layout:
 
     def write(self, words: str, css: str, x: float, width: float) -> None:
         """Write lines of words from the top on, and leave the top below them."""
-        size = 16 if css == "title" else LETTER
-        for line in wrapped(words, width, size):
+        for line in wrapped(words, width):
             self.drawn.append(tag("text", escape(line), x=x, y=self.top + LETTER, **paint(css)))
             self.top += LINE_HEIGHT
 

@@ -31,10 +31,10 @@ LINES = {
     **{"share of ratings removed": "none", "discernment": "p = 0.05", "p-value": "0.05"},
 }
 LINE_KEY, THICK_KEY = (
-    "; line: 95% interval",
+    "line: 95% interval",
     " for annotators like these, its thick part for these alone",
 )
-BARE_KEY = "; a point without a line has no interval"
+BARE_KEY = "a point without a line has no interval"
 Reference = tuple[float, str]
 Ground = Callable[[Canvas], Iterable[str]]
 
@@ -107,10 +107,11 @@ def interval_chart(
     also: Sequence[Reference] = (),
     bounds: tuple[float, float] | None = None,
     thick: str = THICK_KEY,
+    rests: str = "",
 ) -> Chart:
     """Draw a row per name with its values and intervals, or return nothing if none is defined.
 
-    ``thick`` says what the thick part of a line is.
+    ``thick`` says what the thick part of a line is, and ``rests`` on which the heading rests.
 
     ``reference`` is the value to compare with, drawn as a line, and ``also`` has more of them with
     their names. ``bounds`` limit the axis.
@@ -133,11 +134,14 @@ def interval_chart(
     values = {name: in_digits(value) if value else "0" for value, name in lines}
     said = [f"{name}: {value}" for name, value in values.items() if name != value]
     words = "; ".join([*said, words])
+    caption = ""
     if any(mark.estimate.has_interval for mark in marks):
-        label += LINE_KEY + thick * any(mark.estimate.narrower for mark in marks)
+        caption = LINE_KEY + thick * any(mark.estimate.narrower for mark in marks)
+    rests = rests if caption else ""
     if any(mark.estimate.reason and not mark.estimate.has_interval for mark in marks):
-        label += BARE_KEY
-    return Chart(finding, words, (*strips, *x_axis(axis, label)), legend)
+        caption += "; " * bool(caption) + BARE_KEY
+    strips += x_axis(axis, label)
+    return Chart(finding, words, tuple(strips), legend, caption=caption, rests=rests)
 
 
 def _legend(rows: Sequence[IntervalRow]) -> tuple[tuple[Kind, str], ...]:

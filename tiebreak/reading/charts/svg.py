@@ -267,7 +267,6 @@ TEXTS: dict[str, dict[str, Any]] = {
     "cell": {"text_anchor": "middle"},
     "undefined": {"font_style": "italic"},
     "group": {"font_weight": 600},
-    "title": {"font_weight": 600, "font_size": 16},
 }
 LINES: dict[str, dict[str, Any]] = {
     "grid": {"stroke": LINE, "fill": "none"},

@@ -66,7 +66,7 @@ class TableChart(Chart):
             f"<tr><th scope='row'>{_rater(row)}</th>{self._cells(row, drawn)}</tr>"
             for row, drawn in zip(self.rows, cells, strict=True)
         )
-        label = f"<p class='axis'>{escape(self.label)}</p>"
+        label = f"<p class='axis'>{escape('; '.join(filter(None, (self.label, self.below))))}</p>"
         # Where rows are blocks, nothing stands in the corner.
         above = f"<p class='axis narrow'>{escape(self.corner)}</p>" if self.corner else ""
         table = (
@@ -94,6 +94,7 @@ def table_chart(
     finding: str,
     corner: str,
     label: str,
+    caption: str = "",
     most: float = 1.0,
 ) -> Chart:
     """Return a table with a row per rater, or nothing if no value is defined.
@@ -116,6 +117,7 @@ def table_chart(
         finding,
         words,
         tuple(strips),
+        caption=caption,
         corner=corner,
         label=label,
         columns=tuple(columns),

@@ -319,6 +319,6 @@ def _strata(about: CriterionSection) -> Iterator[Block]:
 
 
 def captioned(figures: Iterable[Drawn]) -> Iterator[Figure]:
-    """Yield figures with their findings as the captions."""
+    """Yield figures with their captions."""
     for figure in figures:
-        yield Figure(figure.name, f"{figure.finding}.", figure.chart.file())
+        yield Figure(figure.name, figure.caption, figure.chart.file())

@@ -66,6 +66,12 @@ class Figure:
     counts: tuple[str, ...] = ()
 
     @property
+    def caption(self) -> str:
+        """What a paper says below the picture: the finding, or the title, and what lines and bands are."""
+        key = self.chart.caption
+        return ". ".join(filter(None, (self.finding, f"{key[:1].upper()}{key[1:]}"))) + "."
+
+    @property
     def legend(self) -> tuple[tuple[Kind, str], ...]:
         """The marks of the chart with their names."""
         return self.chart.legend

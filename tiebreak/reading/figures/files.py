@@ -22,7 +22,7 @@ PAGE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg", 
 
 
 def figure_file(figure: Figure, kind: str, *, is_simulated: bool = False) -> bytes:
-    """Return a figure as a file of one of the `CONTENT_TYPES`.
+    """Return a figure as a file of one of the `CONTENT_TYPES`, without its finding, for a paper.
 
     A file leaves the page that says that ratings were simulated, so it says so itself.
     """
@@ -30,7 +30,7 @@ def figure_file(figure: Figure, kind: str, *, is_simulated: bool = False) -> byt
     if kind == "csv":
         return _csv(figure)
     if kind == "svg":
-        return figure.chart.file(figure.finding).encode()
+        return figure.chart.file(alone=True).encode()
     return _typeset(figure, "pdf" if kind == "pdf" else "png")
 
 
@@ -49,9 +49,7 @@ def _csv(figure: Figure) -> bytes:
 def _typeset(figure: Figure, kind: Literal["pdf", "png"]) -> bytes:
     typst = optional.load(optional.TYPESETTER)
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-        (Path(folder) / "figure.svg").write_text(
-            figure.chart.file(figure.finding), encoding="utf-8"
-        )
+        (Path(folder) / "figure.svg").write_text(figure.chart.file(alone=True), encoding="utf-8")
         page = Path(folder) / "figure.typ"
         page.write_text(PAGE, encoding="utf-8")
         ppi = float(PIXELS_PER_INCH) if kind == "png" else None

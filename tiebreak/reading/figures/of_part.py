@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from tiebreak.reading.figures.figure import Figure
 
+SIMULATED = "Ratings are simulated."
+
 
 def of_part(figure: Figure, part: str) -> Figure:
     """Return the figure of a part, named in words, with its title in place of its finding."""
@@ -16,7 +18,7 @@ def of_part(figure: Figure, part: str) -> Figure:
         figure,
         finding=title,
         sentence=_reasons(figure) if figure.title else figure.sentence,
-        chart=replace(figure.chart, finding=title),
+        chart=replace(figure.chart, finding=title, rests=""),
     )
 
 
@@ -26,11 +28,11 @@ def with_part_column(figure: Figure, part: str) -> Figure:
 
 
 def of_simulated(figure: Figure) -> Figure:
-    """Return the figure with a title and data that say that programs gave ratings."""
+    """Return the figure with a notice and data that say that programs gave ratings."""
     if not figure.is_of_ratings:
         return figure
     title = f"{figure.finding} (simulated)"
-    chart = replace(figure.chart, finding=title)
+    chart = replace(figure.chart, finding=title, notice=SIMULATED)
     return replace(_with_column(figure, "simulated", "yes"), finding=title, chart=chart)
 
 

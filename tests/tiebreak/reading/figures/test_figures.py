@@ -28,6 +28,7 @@ from tiebreak.reading.charts.intervals import (
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, empty_figure
 from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
+from tiebreak.reading.figures.of_part import of_part
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.raters.agreement import (
     STRATIFIERS,
@@ -172,7 +173,7 @@ def test_the_lines_of_a_picture_go_on_behind_headings_that_rows_do_not_repeat(se
 
 
 def test_what_thick_lines_are_stands_in_the_picture(section):
-    thick = agreement_figure(section).chart.strips[-1].words
+    thick = agreement_figure(section).chart.caption
     inner = [one for one in section.strata if one.human_human.krippendorff_alpha.narrower]
     assert (THICK_KEY in thick) == bool(inner)
     plain = Mark("human", Estimate(0.5, low=0.4, high=0.6, n=9))
@@ -181,11 +182,14 @@ def test_what_thick_lines_are_stands_in_the_picture(section):
     )
     for mark in (plain, wide):
         chart = interval_chart([IntervalRow("a", (mark,))], finding="", label="bias", reference=0)
-        assert chart.strips[-1].words == f"bias{LINE_KEY}" + THICK_KEY * (mark is wide)
+        assert chart.caption == LINE_KEY + THICK_KEY * (mark is wide)
+        assert chart.strips[-1].words == "bias"
+        assert chart.caption in chart.page()
+        assert chart.caption not in chart.file()
     for reason, key in ((None, ""), ("There are too few items.", BARE_KEY)):
         bare = Mark("human", Estimate(0.5, n=9, reason=reason))
         chart = interval_chart([IntervalRow("a", (bare,))], finding="", label="bias", reference=0)
-        assert chart.strips[-1].words == f"bias{key}"
+        assert (chart.strips[-1].words, chart.caption) == ("bias", key)
 
 
 def test_a_number_without_an_interval_has_no_picture_beside_it():
@@ -290,7 +294,9 @@ def test_what_holds_for_these_annotators_alone_is_not_said_of_others(section):
     ends = " to ".join(in_digits(end) for end in (rate.narrower[0].low, rate.narrower[0].high))
     heading = f"With these annotators, {better} wins more often than it loses"
     assert figure.finding == f"{heading}: win rate {in_digits(rate.value)} ({ends})"
-    assert figure.chart.strips[-1].words.endswith(RESTS_ON_THICK)
+    assert figure.chart.rests == RESTS_ON_THICK
+    assert RESTS_ON_THICK in figure.chart.page()
+    assert RESTS_ON_THICK not in of_part(figure, "news").chart.page() + figure.caption
     assert OTHERS_OPEN in figure.sentence
     assert figure.sentence.endswith(THICK)
     shown = dict(zip(figure.columns, figure.rows[0], strict=True))

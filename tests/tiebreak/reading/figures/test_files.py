@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from tiebreak.reading.charts.chart import WIDTH
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.intervals import LINE_KEY, IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import MAX_MARKS, SHAPES, Svg, kinds_of, width_of, wrapped
 from tiebreak.reading.figures.figure import MAX_ROWS, Figure
 from tiebreak.reading.figures.files import figure_file
@@ -58,10 +58,12 @@ def test_a_figure_is_typeset_as_pdf_and_png(figure):
 
 
 def test_a_file_explains_itself(figure):
-    """It has its finding, the marks with their names, the axis title, values, and reasons."""
+    """It has the marks with their names, the axis title, values, and reasons; a caption has the finding."""
     words = texts(figure)
-    assert words[0] == "A finding"
-    assert {"annotators", *JUDGES, "win rate (share); line: 95%", "unknown", REASON} <= set(words)
+    assert "A finding" not in words
+    assert {"annotators", *JUDGES, "win rate (share)", "unknown", REASON} <= set(words)
+    assert figure.caption.startswith("A finding. ")
+    assert LINE_KEY[1:] in figure.caption
     assert words.count("0.50 (0.40 to 0.60)") == 2 * MAX_MARKS
     root = ElementTree.fromstring(figure_file(figure, "svg"))
     shapes = {path.get("d") for path in root.iter("{http://www.w3.org/2000/svg}path")}

@@ -8,6 +8,7 @@ from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, estimate_r
 from tiebreak.reading.figures.machines.stand_in import (
     BEST_POSSIBLE,
     EQUAL_LABELS_AXIS,
+    EQUAL_LABELS_KEY,
     SIMPLE_RULE,
 )
 from tiebreak.reading.words import counted
@@ -63,7 +64,14 @@ def criteria_figure(criteria: Mapping[str, CriterionSection]) -> Figure | None:
         for row in rows
         for column, cell in zip(columns, row.cells, strict=True)
     ]
-    chart = table_chart(columns, rows, finding=TITLE, corner="", label=EQUAL_LABELS_AXIS)
+    chart = table_chart(
+        columns,
+        rows,
+        finding=TITLE,
+        corner="",
+        label=EQUAL_LABELS_AXIS,
+        caption=EQUAL_LABELS_KEY,
+    )
     table = ("rater", "criterion", *ESTIMATE_COLUMNS), estimate_rows(estimates)
     return Figure("machines-by-criterion", TITLE, sentence, chart, *table, READING)
 

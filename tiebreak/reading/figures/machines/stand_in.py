@@ -42,7 +42,8 @@ EQUAL_LABELS_READING = (
     " by chance, so do not look for the kind in which a machine rater does best. The machine rater with the largest"
     " share"
 ) + HIGHEST_FIRST
-EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator; band: two annotators, dashed: best possible machine"
+EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator"
+EQUAL_LABELS_KEY = "band: two annotators, dashed: best possible machine"
 SEPARABILITY = "; separability: how much more alike the texts of one system are than those of the two, at 0 no more"
 MAX_KINDS, MAX_CATEGORIES = 4, 8
 BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
@@ -103,10 +104,10 @@ def _labels_figure(
         replace(row, note=", ".join(filter(None, (row.note, notes.get(row.name))))) for row in rows
     ]
     corner = STRATIFIERS[strata[-1].stratifier] if len(strata) > 1 else ""
-    label = EQUAL_LABELS_AXIS
-    if strata[-1].stratifier == "separability":
-        label += SEPARABILITY
-    chart = table_chart(columns, rows, finding=finding, corner=corner, label=label)
+    key = EQUAL_LABELS_KEY + SEPARABILITY * (strata[-1].stratifier == "separability")
+    chart = table_chart(
+        columns, rows, finding=finding, corner=corner, label=EQUAL_LABELS_AXIS, caption=key
+    )
     named = [
         ((row.name, ItemsName.of(column.name, column.key)), estimate)
         for row in rows

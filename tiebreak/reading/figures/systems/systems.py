@@ -105,7 +105,7 @@ EACH_MACHINE_READING = (
 PEOPLE = "annotators"
 RESTS_ON_THICK = "the heading rests on the thick part"
 RESTS_ON_LINE = "the heading rests on the whole line"
-ALL_AT_ONCE = " for all systems{these} at once, on which the heading rests, its thick part for one system alone"
+ALL_AT_ONCE = " for all systems{these} at once, its thick part for one system alone"
 NO_MACHINES: Mapping[str, Estimates] = {}
 NO_UNRATED = "No machine rater has rated items that annotators did not."
 
@@ -117,7 +117,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         reason = section.problems.get("systems", "This criterion compares no systems.")
         return empty_figure("win-rates", "Win rates", reason)
     finding, sentence = win_rate_finding(section)
-    stopping, thick = unreached(section), THICK_KEY
+    stopping, thick, rests = unreached(section), THICK_KEY, ""
     if stopping and not has_sequences(stopping):
         # Intervals for one look would show what the heading must not say.
         rates = {name: systems.win_rate[name] for name in best_first(systems)}
@@ -135,7 +135,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         label = WIN_RATE
         ordered = {name: systems.win_rate[name] for name in best_first(systems)}
         rows = _rows(ordered, powered, section.simple_raters)
-        drawn, thick = _as_in_heading(section, rows)
+        drawn, thick, rests = _as_in_heading(section, rows)
         reading = WIN_RATES_READING + (POWERED_READING if powered else "")
         sentence = f"{sentence} {known_order_sentence(systems.known_order)}".rstrip()
         if drawn is rows:
@@ -149,6 +149,7 @@ def win_rates_figure(section: CriterionSection) -> Figure:
         reference=0.5,
         bounds=(0, 1),
         thick=thick,
+        rests=rests,
     )
     return Figure(
         "win-rates",
@@ -164,15 +165,15 @@ def win_rates_figure(section: CriterionSection) -> Figure:
 
 def _as_in_heading(
     section: CriterionSection, rows: list[IntervalRow]
-) -> tuple[list[IntervalRow], str]:
-    """Return the rows as drawn, and what thick lines are in them: the heading's interval is drawn.
+) -> tuple[list[IntervalRow], str, str]:
+    """Return the rows as drawn, what thick lines are in them, and on which line the heading rests.
 
     Of several systems that is the wider one that holds for all of them at once.
     """
     together = section.systems.simultaneous if section.systems else None
     if together is None or together.n_win_rates < 2:
         rests = RESTS_ON_THICK if speaks_of_these(section) else RESTS_ON_LINE
-        return rows, f"{THICK_KEY}; {rests}"
+        return rows, THICK_KEY, rests
     wide, of_these = rates_of_heading(section), speaks_of_these(section)
 
     def drawn(name: str, one: Mark) -> Mark:
@@ -183,8 +184,10 @@ def _as_in_heading(
         return replace(one, estimate=replace(line, narrower=ends if line.has_interval else ()))
 
     marks = [tuple(drawn(row.name, one) for one in row.marks) for row in rows]
-    return [replace(row, marks=of_row) for row, of_row in zip(rows, marks, strict=True)], (
-        ALL_AT_ONCE.format(these=" and these annotators" * of_these)
+    return (
+        [replace(row, marks=of_row) for row, of_row in zip(rows, marks, strict=True)],
+        (ALL_AT_ONCE.format(these=" and these annotators" * of_these)),
+        RESTS_ON_LINE,
     )
 
 
