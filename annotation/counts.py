@@ -162,7 +162,10 @@ def study_counts(
     ``counted`` are the counts of its ratings, and ``plan`` those of its plan, if they are known:
     counting them takes the time. Counts of a plan that has changed are not used.
     """
-    ratings, progress = counted or count_ratings(study), progress_of(study, now)
+    ratings, progress = (
+        counted or count_ratings(Rating.objects.filter(unit__study=study)),
+        progress_of(study, now),
+    )
     plan = plan if plan and plan.is_of(progress) else count_plan(study, progress)
     unverified = study.participations.exclude(address="").filter(simulated=False)
     counts = _values(study, {"criteria": study.criteria.all(), "unverified": unverified})
@@ -180,11 +183,10 @@ def study_counts(
     )
 
 
-def count_ratings(study: Study) -> CountedRatings:
-    """Count a study's ratings and the annotators who gave those in the statistics."""
+def count_ratings(ratings: RatingQuerySet) -> CountedRatings:
+    """Count ratings of a study, or of a part, and the annotators who gave those in the statistics."""
     people = Count("rater", distinct=True, filter=IN_STATISTICS & Q(rater__kind="human"))
-    ratings = Rating.objects.filter(unit__study=study).order_by()
-    row = ratings.aggregate(**_EXPRESSIONS, annotators=people)
+    row = ratings.order_by().aggregate(**_EXPRESSIONS, annotators=people)
     return CountedRatings(_unprefixed(row), row["annotators"])
 
 

@@ -20,8 +20,8 @@ class ReportSnapshot(models.Model):
     the state for which it was requested. `page_rows` is what pages show next to the report, as
     `metrics.results.rater_rows` has it. Both lack what they have of each annotator, which is in `per_rater`.
 
-    Only the whole study has the rest: `counted` are the numbers of its ratings, as
-    `annotation.counts.CountedRatings` has them, `plan` is the size of its plan, as
+    `counted` are the numbers of its ratings, as `annotation.counts.CountedRatings` has them.
+    Only the whole study has the rest: `plan` is the size of its plan, as
     `annotation.counts.PlanCounts` has it, and `completed` is how many responses were complete at
     which times. `settled_rows` is its number of ratings up to the key `settled_key` so that only
     newer ratings have to be counted.

@@ -20,10 +20,13 @@ from django_htmx.http import trigger_client_event
 
 from annotation.exports.export_jobs import ExportJob, export_file, finished_export, start_export
 from annotation.exports.study_export import BENCHMARKS, StudyExport
+from annotation.filters import ratings_in
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.exports.report_files import ReportFilesJob, start_report_files
 from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
+from metrics.results.filters import asked_values
+from metrics.results.requested_report import asked_for
 from studies.access import Right, of_study, shows_study
 from studies.models import Study
 from studies.models.shown_fields import field_columns
@@ -154,8 +157,13 @@ class ExportForm(forms.Form):
 
 @shows_study
 def data_and_report(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show what can be downloaded, and the study's exports."""
-    return render(request, "metrics/data_and_report.html", _page(study))
+    """Show what can be downloaded, and the study's exports; of a part, its ratings and statistics."""
+    context, status = _page(study), HTTPStatus.OK
+    if asked_values(request.GET):
+        asked = asked_for(study, request.GET)
+        context |= asked.filtering(request.GET.get("criterion", ""))
+        status = status if asked.part is not None else HTTPStatus.BAD_REQUEST
+    return render(request, "metrics/data_and_report.html", context, status=status)
 
 
 @shows_study
@@ -190,11 +198,20 @@ def download_export(_: HttpRequest, study: Study, job_id: str) -> FileResponse:
 
 @shows_study
 def ratings_csv(request: HttpRequest, study: Study) -> HttpResponse | FileResponse:
-    """Send the ratings that count with their texts, or all if asked; a worker writes those of a large study."""
+    """Send the ratings that count with their texts, or all if asked; a worker writes those of a large study.
+
+    They are those of the part that the address asks for.
+    """
     export = StudyExport(study, ["csv"], with_texts=True)
+    if asked_values(request.GET):
+        asked = asked_for(study, request.GET)
+        if asked.part is None:
+            return asked.refusal()
+        chosen = ratings_in(study, asked.chosen).values("pk")
+        export.ratings = export.ratings.filter(pk__in=chosen)
     if "all" not in request.GET:
         export.ratings = export.ratings.in_statistics()
-    if export.counts.rows > MAX_DIRECT:
+    if export.ratings.count() > MAX_DIRECT:
         messages.info(request, TOO_MANY_FOR_DIRECT.format(MAX_DIRECT), extra_tags="too_many")
         return redirect("metrics:data-and-report", study.pk)
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:

@@ -11,7 +11,6 @@ from studies.models import Study
 from tiebreak.digits import money
 from tiebreak.report.model.report import CriterionSection
 
-NO_LICENCE = "may not stand in"
 PER = 100  # ratings, of which costs are told
 
 
@@ -20,18 +19,16 @@ def notes_of_raters(
 ) -> dict[str, str]:
     """Return what is known of annotators and of each machine rater, by the names of the picture."""
     costs = {name: _in_words(each, study) for name, each in costs_of(study).items()}
-    notes = {name: [licence_of(name, licences)] for name in about.all_units.machines}
-    notes["annotators"] = []
     return {
-        name: ", ".join([*of_rater, *([costs[name]] if name in costs else [])])
-        for name, of_rater in notes.items()
+        name: ", ".join(filter(None, (licence_of(name, licences), costs.get(name))))
+        for name in ("annotators", *about.all_units.machines)
     }
 
 
 def licence_of(name: str, licences: Sequence[Licence]) -> str:
     """Return for which items a machine rater has a licence that is in force."""
     items = [one.items for one in licences if one.rater.pseudonym == name]
-    return f"may stand in for {', '.join(items)}" if items else NO_LICENCE
+    return f"licence for {', '.join(items)}" if items else ""
 
 
 def costs_of(study: Study) -> dict[str, Decimal]:

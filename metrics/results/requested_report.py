@@ -84,6 +84,15 @@ class Asked:
             "filter_more": self.query.replace("?", "&", 1),
         }
 
+    def filtering(self, criterion: str) -> dict[str, Any]:
+        """Return what a page shows of the filter: the form, what it chose, and why it is refused."""
+        return {
+            "filter_form": self.form if self.whole.snapshot.choices else None,
+            "problems": self.problems,
+            "chips": (self.part or Part()).chips(criterion),
+            **self.context,
+        }
+
     def refusal(self) -> HttpResponse:
         """Return the answer to an address whose filter is refused, where no page shows the filter."""
         sentences = "\n".join(self.problems)

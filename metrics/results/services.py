@@ -12,7 +12,7 @@ from django.dispatch import receiver
 
 from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.filter_choices import FilterChoices, filter_choices
-from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
+from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter, ratings_in
 from annotation.models import Rater, Rating
 from annotation.services.screening import check_records
 from jobs.clock import database_now
@@ -143,6 +143,7 @@ def store_report(
             "report": written,
             "page_rows": rows,
             "per_rater": per_rater,
+            "counted": asdict(count_ratings(ratings_in(study, chosen))),
             **({} if chosen else _of_whole(study)),
             "made_at": database_now(),
             "requested": "",
@@ -188,12 +189,11 @@ def _section_without_outcome(section: CriterionSection) -> CriterionSection:
 
 
 def _of_whole(study: Study) -> dict[str, Any]:
-    """Return the study's counts, the responses completed over time, and what one can filter by."""
+    """Return the plan's size, the responses completed over time, and what one can filter by."""
     progress = progress_of(study)
     moments = completed_over_time(study, progress)
     return {
         "choices": filter_choices(study),
-        "counted": asdict(count_ratings(study)),
         "plan": asdict(count_plan(study, progress)),
         "completed": [(when.isoformat(), n) for when, n in moments],
     }

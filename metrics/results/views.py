@@ -185,16 +185,14 @@ def _context(
         "freshness": freshness,
         "snapshot": freshness.snapshot,
         "report": report,
-        "counted": stored_counts(asked.whole.snapshot),
+        "counted": stored_counts(freshness.snapshot),
+        "counted_in_all": stored_counts(asked.whole.snapshot),
         "criterion": criterion,
         "sees_raters": held_right(request.user, study) >= Right.READ,
         "results_page": shown_page,
         "here": shown_page.question,
         "template": shown_page.templates,
-        "form": asked.form if asked.whole.snapshot.choices else None,
-        "problems": asked.problems,
-        "chips": (asked.part or Part()).chips(request.GET.get("criterion", "")),
-        **asked.context,
+        **asked.filtering(request.GET.get("criterion", "")),
     }
     if report is None or not criterion:
         return context

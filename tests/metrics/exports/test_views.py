@@ -180,7 +180,7 @@ def test_the_ratings_that_do_not_count_come_only_if_asked(client, study):
 
 
 def test_the_ratings_of_a_large_study_are_left_to_a_worker(client, study, monkeypatch):
-    monkeypatch.setattr("metrics.exports.views.MAX_DIRECT", 20)
+    monkeypatch.setattr("metrics.exports.views.MAX_DIRECT", 5)
     page = client.get(at("ratings-csv", study.pk), follow=True)
     assert page.redirect_chain[-1][0] == at("data-and-report", study.pk)
     assert "too_many" in codes_on(page)

@@ -13,16 +13,20 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models import QuerySet
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from lxml.html import fromstring
 
-from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
+from annotation.counts import count_ratings
+from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter, ratings_in
 from annotation.imports.study_import import import_study
+from annotation.models import Participation, Rater, Rating
+from annotation.participant_evidence import Sign
 from metrics.messages import EMPTY_PART, OF_A_PART, OUTCOME_HIDDEN
 from metrics.models import ReportSnapshot
-from metrics.results import services
+from metrics.results import question_pages, services
 from metrics.results.filters import CLASSES, NAMES, OF_ITEMS
 from metrics.results.question_pages import PAGES, Shown
 from metrics.results.selectors import source_of, stored_report
@@ -223,6 +227,54 @@ def test_gold_checks_beside_a_part_are_said_to_be_of_the_whole_study(client, stu
     for query, is_said in (({}, False), ({"category": "new"}, True)):
         page = client.get(results(study, "by-rater"), query)
         assert ("data-of-whole" in page.text) == is_said
+
+
+def test_what_is_of_the_whole_study_is_said_wherever_a_part_has_it(client, study, monkeypatch):
+    sign = Sign("agreement", 0.58, 40, 0.81, is_unusual=True)
+    raters = [
+        Participation.objects.create(study=study, rater=rater).pk
+        for rater in Rater.objects.filter(kind="human")
+    ]
+    flagged = {key: [sign] for key in raters}
+    monkeypatch.setattr(question_pages, "worth_a_look", lambda people: flagged)
+    for query, n in (({}, 0), ({"category": "new"}, len(raters))):
+        page = fromstring(client.get(results(study, "by-rater"), query).text)
+        assert len(page.xpath("//*[@data-unusual]")) == len(raters)
+        assert len(page.xpath("//*[@data-unusual]/*[@data-of-whole]")) == n
+
+
+def test_a_part_counts_its_simulated_ratings_as_the_whole_study_does(client, study):
+    """Of the annotators of the part, one is a bot."""
+    rater = Rater.objects.filter(kind="human").first()
+    QuerySet(Rating).filter(rater=rater).update(simulated=True)
+    for chosen in (EVERYTHING, Filter(category="new")):
+        refresh_report(study=study, chosen=chosen)
+        page = client.get(results(study), chosen.values)
+        counts = count_ratings(ratings_in(study, chosen)).rows
+        assert 0 < counts.simulated < counts.people
+        assert f"{counts.simulated} simulated" in page.text
+
+
+def test_data_and_report_says_what_a_filter_applies_to_and_its_ratings_are_of_the_part(
+    client, study
+):
+    chosen = {"category": "new"}
+    page = client.get(reverse("metrics:data-and-report", args=[study.pk]), chosen)
+    shown = fromstring(page.text)
+    assert shown.xpath("//*[@data-of-part]")
+    assert shown.xpath("//p[@class='chips']/a")
+    for name in ("ratings-csv", "report"):
+        (_link, *_) = shown.xpath(
+            f"//a[@href='{reverse(f'metrics:{name}', args=[study.pk])}?category=new']"
+        )
+    file = client.get(reverse("metrics:ratings-csv", args=[study.pk]), chosen)
+    rows = list(csv.DictReader(io.StringIO(file.getvalue().decode("utf-8-sig"))))
+    assert len(rows) == ratings_in(study, Filter(**chosen)).in_statistics().count()
+    assert {row["category"] for row in rows} == {"new"}
+    refused = client.get(reverse("metrics:ratings-csv", args=[study.pk]), {"category": "none"})
+    assert refused.status_code == 400
+    whole = client.get(reverse("metrics:data-and-report", args=[study.pk]))
+    assert not fromstring(whole.text).xpath("//*[@data-of-part]")
 
 
 def test_numbers_of_a_part_keep_their_intervals(client, study):

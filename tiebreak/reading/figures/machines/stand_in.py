@@ -45,7 +45,7 @@ EQUAL_LABELS_READING = (
 EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator"
 EQUAL_LABELS_KEY = "band: two annotators, dashed: best possible machine"
 SEPARABILITY = "; separability: how much more alike the texts of one system are than those of the two, at 0 no more"
-MAX_KINDS, MAX_CATEGORIES = 4, 8
+MAX_KINDS, MAX_CATEGORIES, ALL_ITEMS = 4, 8, STRATIFIERS["all"]
 BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
 Notes = Mapping[str, str]
 NO_NOTES: Notes = {}
@@ -151,7 +151,7 @@ def _column(stratum: StratumSection, n: int) -> Column:
     words = stratum_name(stratum.stratifier, stratum.stratum)
     name = words.removeprefix("separability ")  # which the corner of the table says
     key = (stratum.stratifier, stratum.stratum)
-    return Column(f"{name[:1].upper()}{name[1:]}", counted(n, "item"), key)
+    return Column(ALL_ITEMS if stratum.stratifier == "all" else name, counted(n, "item"), key)
 
 
 def _of_annotators(
