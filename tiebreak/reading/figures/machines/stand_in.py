@@ -17,7 +17,11 @@ from tiebreak.reading.figures.figure import (
     estimate_rows,
     table_of,
 )
-from tiebreak.reading.figures.raters.agreement import KINDS_OF_ITEM, STRATIFIERS
+from tiebreak.reading.figures.raters.agreement import (
+    BANDS_OF_SEPARABILITY,
+    KINDS_OF_ITEM,
+    STRATIFIERS,
+)
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.words import counted
@@ -38,13 +42,13 @@ EQUAL_LABELS_READING = (
     " the machine rater follows a simple rule. Annotators differ, so no machine can reach 1: “best possible"
     " machine” is the noise ceiling, the most that any could reach, and the dashed line. Over all items, it and ●"
     " come from the items that {first} and two annotators rated, and by kind of item from those that two"
-    " annotators rated. Each interval is for these annotators and one kind of item alone: of many kinds some differ"
+    f" annotators rated.{BANDS_OF_SEPARABILITY} Each interval is for these annotators and one kind of item alone: of many kinds some differ"
     " by chance, so do not look for the kind in which a machine rater does best. The machine rater with the largest"
     " share"
 ) + HIGHEST_FIRST
 EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator"
 EQUAL_LABELS_KEY = "band: two annotators, dashed: best possible machine"
-SEPARABILITY = "; separability: how much more alike the texts of one system are than those of the two, at 0 no more"
+SEPARABILITY = "; separability (separability_raw in the ratings): how much more alike the texts of one system are than those of the two, at 0 no more"
 MAX_KINDS, MAX_CATEGORIES, ALL_ITEMS = 4, 8, STRATIFIERS["all"]
 BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
 Notes = Mapping[str, str]

@@ -28,17 +28,21 @@ STRATIFIERS = {
 # The classifications that no rating decides, in the order in which pictures have them.
 KINDS_OF_ITEM = ("separability", "systems", "category")
 MAX_STRATA = 25
+BANDS_OF_SEPARABILITY = (
+    " Bands of separability are equally wide, from the smallest value of the column separability_raw of the ratings"
+    " to the largest, or of separability where no item has the other. Each has its lower end, the last both."
+)
 AGREEMENT_READING = (
     "A point is Krippendorff's α in one group of items, and the line its 95% interval. 1 means that"
     " annotators always agree, 0 that they agree as often as chance predicts. Groups with a single"
-    f" label have no α. {STRATA_BY_AGREEMENT}"
+    f" label have no α. {STRATA_BY_AGREEMENT}{BANDS_OF_SEPARABILITY}"
 )
 MACHINE_READING = (
     "In each group of items: ● agreement among annotators; ■ agreement of the machine with their"
     " majority label; □ agreement of the machine with one annotator drawn at random, which is the fair"
     " comparison with ●, because a majority is easier to agree with than a person; ○ agreement of the"
     " machine with itself over repeated runs in one order of the texts, if there are several. Judge the machine where"
-    " annotators agree with each other."
+    f" annotators agree with each other.{BANDS_OF_SEPARABILITY}"
 )
 DELTA_READING = (
     "Δ is the agreement among annotators minus the agreement of the machine with their majority."
