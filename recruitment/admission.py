@@ -35,10 +35,11 @@ from recruitment.messages import (
     STUDY_FULL,
 )
 from recruitment.models import Channel, Payment
-from recruitment.pay import CENT, Collection, Pay
+from recruitment.pay import Collection, Pay
 from recruitment.platforms import get_platform
 from recruitment.terms import AGREED, PAYS_SCREEN_OUT, Agreed, pay_of
 from studies.models import Study
+from tiebreak.digits import in_cents
 from tiebreak.errors import DomainError, InvalidInput
 
 Status = Participation.Status
@@ -137,8 +138,8 @@ class Group(NamedTuple):
         """Return what one of them gets at most."""
         most = pay_of(channel.study, channel.settings, self.agreed, planned).most
         # SQLite sums money as floats.
-        paid = self.rewarded.quantize(CENT)
-        return max(most if self.may_earn else paid, paid) + self.bonus.quantize(CENT)
+        paid = in_cents(self.rewarded)
+        return max(most if self.may_earn else paid, paid) + in_cents(self.bonus)
 
     def came_by(self, channel: Channel) -> bool:
         return channel.provider == OPEN_LINK if self.channel is None else self.channel == channel.pk

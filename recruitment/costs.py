@@ -41,7 +41,7 @@ from recruitment.pay import CENT, Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
 from studies.design.steps import count_of
 from studies.models import Study
-from tiebreak.digits import money
+from tiebreak.digits import in_cents, money
 from tiebreak.reading.words import counted
 
 NOTHING = Cost()
@@ -237,7 +237,7 @@ def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
     if asked is None:
         return None
     hours = Decimal(asked.minutes) / 60
-    return (min(pay.for_tasks(asked.tasks) for pay in pays) / hours).quantize(CENT)
+    return in_cents(min(pay.for_tasks(asked.tasks) for pay in pays) / hours)
 
 
 def _lowest(pays: Sequence[Pay], asked: Asked | None, left: Collection) -> list[FewTasks]:
@@ -328,13 +328,14 @@ def highest_fee(channels: Many[Channel]) -> Decimal:
 
 
 class Spending(NamedTuple):
-    """What was paid, and what is owed or still to come, with fees.
+    """What was paid, and what is owed or still to come, with fees, and the most that it can be in all.
 
-    `committed` is None if the study does not say what a response costs.
+    `committed` is None if the study does not say what a response costs, `most` once nothing can come.
     """
 
     paid: Cost
     committed: Cost | None = NOTHING
+    most: Decimal | None = None
 
 
 @dataclass(frozen=True)
@@ -385,7 +386,7 @@ class Accounts:
         return StudyCosts(
             currency=self.plan.currency,
             spent=so_far.paid.total,
-            fees=so_far.paid.fees.quantize(CENT),
+            fees=in_cents(so_far.paid.fees),
             owed=owed,
             owed_to=self.ledger.unpaid,
             to_come=None if committed is None else max(Decimal(0), committed.total - owed),
@@ -480,13 +481,14 @@ def _left(study: Study, collection: Collection, completed: int) -> Collection:
 def _spending(study: Study, left: Collection, spent: Cost, people: Due, most: Maximum) -> Spending:
     """Return the spending for what is left to collect, which the maximum limits."""
     if study.status == Study.Status.DRAFT or study.dry_run_of_id is not None:
-        return Spending(spent)
+        return Spending(spent, most=most.total if study.status == Study.Status.DRAFT else None)
+    total = None if study.status == Study.Status.CLOSED else most.total
     to_collect = _to_collect(study, left, people)
     if to_collect is None:
-        return Spending(spent, committed=None)
+        return Spending(spent, None, total)
     # Who is paid once for all tasks may do some of the rest.
     committed = max(people.once_they_stop, people.so_far + to_collect, key=lambda cost: cost.total)
-    return Spending(spent, committed.at_most(most.total - spent.total))
+    return Spending(spent, committed.at_most(most.total - spent.total), total)
 
 
 def _paid(studies: list[str]) -> dict[str, Cost]:
@@ -501,7 +503,7 @@ def _paid(studies: list[str]) -> dict[str, Cost]:
     totals: dict[str, Cost] = {}
     for study, stated, summed in rows:
         # SQLite sums money as floats.
-        amount = Decimal(str(summed)).quantize(CENT)
+        amount = in_cents(Decimal(str(summed)))
         totals[study] = totals.get(study, NOTHING) + Cost.of(amount, Decimal(str(stated or 0)))
     return totals
 

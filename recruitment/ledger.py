@@ -35,7 +35,7 @@ from annotation.selectors import PAID_TASK, has_any
 from jobs.clock import database_now
 from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
-from recruitment.pay import CENT, Cost, Pay
+from recruitment.pay import Cost, Pay
 from recruitment.platforms import get_platform, platforms
 from recruitment.terms import (
     AGREED,
@@ -46,6 +46,7 @@ from recruitment.terms import (
     pay_of,
 )
 from studies.models import Study
+from tiebreak.digits import in_cents
 from tiebreak.errors import DomainError
 
 Status = Participation.Status
@@ -96,7 +97,7 @@ _NOT_JUDGED = (Status.EXCLUDED.value, Status.REJECTED.value)
 def _per_hour(paid: Decimal, start: datetime | None, end: datetime | None) -> Decimal | None:
     if not paid or not start or not end or end <= start:
         return None
-    return (paid * 3600 / Decimal((end - start).total_seconds())).quantize(CENT)
+    return in_cents(paid * 3600 / Decimal((end - start).total_seconds()))
 
 
 def _is_under(rate: Decimal | None, promise: Decimal | None) -> bool:
@@ -393,7 +394,7 @@ def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
     for row in rows:
         counts = counts_by_pk.get(row.pk, ParticipationCounts())
         # SQLite sums money as floats.
-        paid_so_far = row.paid.quantize(CENT)
+        paid_so_far = in_cents(row.paid)
         yield LedgerRow(row, row.hits, counts.ratings, paid_so_far, counts.last_at)
 
 
@@ -434,13 +435,13 @@ def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
     for amount, start, end, percent, status in paid.values_list(*columns):
         total += Cost.of(amount, Decimal(str(percent or 0)))
         if status not in _NOT_JUDGED:
-            rates.append(_per_hour(amount.quantize(CENT), start, end))
+            rates.append(_per_hour(in_cents(amount), start, end))
     known = [rate for rate in rates if rate is not None]
     return Money(
         currency=study.currency,
-        rewards=total.amount.quantize(CENT),
-        fees=total.fees.quantize(CENT),
-        median_hourly_rate=median(known).quantize(CENT) if known else None,
+        rewards=in_cents(total.amount),
+        fees=in_cents(total.fees),
+        median_hourly_rate=in_cents(median(known)) if known else None,
         promised_hourly_rate=study.promised_hourly_rate,
         timed=len(known),
         under_promise=sum(_is_under(rate, study.promised_hourly_rate) for rate in known),

@@ -6,6 +6,8 @@ Nothing here reads the database; `terms` and `admission` describe a study and it
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
+from tiebreak.digits import in_cents
+
 CENT = Decimal("0.01")
 WORDS_PER_MINUTE = 200
 MINUTES_PER_QUESTION = 0.5
@@ -25,7 +27,7 @@ class Cost:
 
     @property
     def in_cents(self) -> "Cost":
-        return Cost(self.amount.quantize(CENT), self.fees.quantize(CENT))
+        return Cost(in_cents(self.amount), in_cents(self.fees))
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(self.amount + other.amount, self.fees + other.fees)
@@ -35,7 +37,7 @@ class Cost:
         limit = max(total, Decimal(0))  # more may have been paid than people could earn
         if self.total <= limit:
             return self
-        fees = (self.fees * limit / self.total).quantize(CENT)
+        fees = in_cents(self.fees * limit / self.total)
         return Cost(limit - fees, fees)
 
     @classmethod
@@ -95,10 +97,10 @@ class Pay:
             return None
         if self.is_one_payment:
             return self.reward * collection.people
-        return (self.reward * collection.responses / self.tasks).quantize(CENT)
+        return in_cents(self.reward * collection.responses / self.tasks)
 
     def with_fees(self, amount: Decimal) -> Decimal:
-        return (amount * (1 + self.fee_percent / 100)).quantize(CENT, ROUND_UP)
+        return Cost.of(amount, self.fee_percent).total
 
 
 @dataclass(frozen=True)

@@ -124,10 +124,10 @@ class Person:
 
 
 def first_people(entries: Ledger, most: int) -> list[Person]:
-    """Return the first rows of the whole ledger: who is worth a look, then who needs a decision."""
+    """Return the first rows of the whole ledger: who is worth a look for most reasons, then who needs a decision."""
     everybody = list(entries.matches.only("rater", "status", "study"))
     unusual = worth_a_look(everybody)
-    first = sorted(everybody, key=lambda one: one.pk not in unusual)[:most]
+    first = sorted(everybody, key=lambda one: -len(unusual.get(one.pk, [])))[:most]
     page = entries.people.filter(pk__in=[one.pk for one in first])
     return people_on(entries, page, unusual)
 
@@ -137,7 +137,8 @@ def people_on(
 ) -> list[Person]:
     """Return the rows of a page of the ledger's matches, in few statements.
 
-    Who is worth a look, which `unusual` has if it is known, stands before the others.
+    Who is worth a look, which `unusual` has if it is known, stands before the others, the one with
+    most reasons first.
     """
     rows = entries.rows_on_page(page)
     raters = [row.participation.rater_id for row in rows]
@@ -154,7 +155,7 @@ def people_on(
         )
         for row in rows
     ]
-    return sorted(people, key=lambda person: not person.unusual)
+    return sorted(people, key=lambda person: -len(person.unusual))
 
 
 def lists_with_people(entries: Ledger) -> list[tuple[WaitingList, int]]:

@@ -4,7 +4,22 @@ Names of ranges and confidence levels need as many digits as tell them apart, so
 kinds; nor are the ticks of an axis.
 """
 
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
+from math import isfinite
+
+
+def rounded(number: Decimal | float, decimals: int) -> str:
+    """Return a number with so many decimals; a half is rounded away from 0, as people do.
+
+    What differs from a half by the error of sums only is one, so that a number is the same on each page.
+
+    >>> rounded(0.725, 2), rounded(29 * 0.025, 2), rounded(-0.005, 2)
+    ('0.73', '0.73', '-0.01')
+    """
+    if not isfinite(number):
+        return f"{number}"
+    exact = Decimal(number if isinstance(number, Decimal) else f"{number:.12g}")
+    return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
 
 
 def in_digits(number: float, decimals: int | None = None) -> str:
@@ -13,7 +28,7 @@ def in_digits(number: float, decimals: int | None = None) -> str:
     By default it has two decimals, and from 10 on, where Elo ratings are, one.
     """
     decimals = (2 if abs(number) < 10 else 1) if decimals is None else decimals
-    text = f"{number:.{decimals}f}"
+    text = rounded(number, decimals)
     return text.replace("-", "−" if float(text) else "")
 
 
@@ -29,14 +44,23 @@ def p_in_digits(p: float, *, equals: str = "") -> str:
 
 def percent(share: float) -> str:
     """Return a share in whole percent, which are the two decimals that tables show."""
-    return f"{float(f'{share:.2f}'):.0%}"
+    return f"{rounded(100 * share, 0)}%"
 
 
 def duration(time: float) -> str:
     """Return seconds or minutes, whole ones from 10 on and tenths below."""
-    return f"{time:.0f}" if time >= 9.95 else f"{time:.1f}".removesuffix(".0")
+    return rounded(time, 0) if time >= 9.95 else rounded(time, 1).removesuffix(".0")
+
+
+def in_cents(amount: Decimal | float) -> Decimal:
+    """Return an amount of money in whole cents, the half rounded up, as every page has it.
+
+    >>> in_cents(Decimal("22.025"))
+    Decimal('22.03')
+    """
+    return Decimal(rounded(amount, 2))
 
 
 def money(amount: Decimal | float) -> str:
     """Return an amount of money without its currency."""
-    return f"{amount:.2f}"
+    return rounded(amount, 2)

@@ -14,8 +14,13 @@ from tiebreak.reading.words import counted
 DRAFTS = {StudyState.UNFINISHED, StudyState.READY}
 
 
-def finding(frame: StudyFrame, counts: StudyCounts, now: datetime) -> str:
-    """Return where collecting stands, in at most 15 words."""
+def finding(
+    frame: StudyFrame, counts: StudyCounts, now: datetime, possible: int | None = None
+) -> str:
+    """Return where collecting stands, in at most 15 words.
+
+    ``possible`` is how many of the missing responses can come, if there is a limit.
+    """
     so_far = f"{counts.completed} of {counts.places} responses"
     sentences = {
         StudyState.DRY_RUN: f"Dry run: bots have completed {so_far}",
@@ -31,7 +36,7 @@ def finding(frame: StudyFrame, counts: StudyCounts, now: datetime) -> str:
         return _imported(counts)
     if not counts.remaining and frame.study.status == Study.Status.OPEN:
         return "All responses are completed; close the study or raise R"
-    return sentences.get(frame.state) or _open(frame.study, counts, now)
+    return sentences.get(frame.state) or _open(frame.study, counts, now, possible)
 
 
 def _imported(counts: StudyCounts) -> str:
@@ -41,10 +46,12 @@ def _imported(counts: StudyCounts) -> str:
     return f"{counted(counts.rows.people, 'rating')} by {people} came from a file"
 
 
-def _open(study: Study, counts: StudyCounts, now: datetime) -> str:
+def _open(study: Study, counts: StudyCounts, now: datetime, possible: int | None) -> str:
     if not counts.completed:
         return "The study is open; nobody has completed a task yet"
     share = f"{min(99, max(1, round(100 * counts.share)))}% of the responses are completed"
+    if possible is not None and possible < counts.remaining:
+        return f"{share}; at most {possible} of the {counts.remaining} missing can come"
     if not has_pace(study, counts):
         return share
     if not counts.completed_last_hour:

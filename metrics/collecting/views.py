@@ -13,7 +13,7 @@ from annotation.counts import StudyCounts, study_counts
 from metrics.collecting.contested import contested_need
 from metrics.collecting.facts import DRAFTS, Fact, finding, in_order, people_facts, progress_facts
 from metrics.collecting.needs import Need, needs_of
-from metrics.results.collection_figure import progress_figure
+from metrics.results.collection_figure import progress_figure, still_possible
 from metrics.results.requested_report import Freshness, asked_for
 from metrics.results.selectors import stored_counts, stored_moments, stored_plan
 from recruitment.costs import Accounts, accounts, note_counted
@@ -53,6 +53,10 @@ class Collecting:
         return study_counts(self.study, whole.now, counted=counted, plan=plan)
 
     @cached_property
+    def possible(self) -> int | None:
+        return still_possible(self.study, self.counts)
+
+    @cached_property
     def accounting(self) -> Accounts:
         return accounts(self.study)
 
@@ -78,7 +82,7 @@ class Collecting:
             "freshness": freshness,
             "snapshot": freshness.snapshot,
             "progress": self.counts,
-            "finding": finding(self.frame, self.counts, freshness.now),
+            "finding": finding(self.frame, self.counts, freshness.now, self.possible),
             "moving_facts": self.moving_facts,
         }
 
@@ -88,7 +92,7 @@ class Collecting:
         moments = None if self.freshness.is_stale else stored_moments(self.freshness.snapshot)
         is_collected = not self.study.is_imported and self.counts.completed
         figure = (
-            progress_figure(self.study, self.counts, moments, self.freshness.now)
+            progress_figure(self.study, self.counts, moments, self.freshness.now, self.possible)
             if is_collected
             else None
         )

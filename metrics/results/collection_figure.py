@@ -9,6 +9,8 @@ from django.db.models.functions.datetime import TruncBase
 
 from annotation.counts import Progress
 from jobs.clock import database_now
+from recruitment.admission import maximum
+from recruitment.launch.limits import responses_possible
 from studies.models import Study
 from tiebreak.reading.charts.curves import time_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
@@ -24,11 +26,16 @@ Moments = Sequence[tuple[datetime, int]]
 
 
 def progress_figure(
-    study: Study, counts: Progress, moments: Moments | None = None, now: datetime | None = None
+    study: Study,
+    counts: Progress,
+    moments: Moments | None = None,
+    now: datetime | None = None,
+    possible: int | None = None,
 ) -> Figure:
     """Return the responses completed over time, with a forecast while the study is open.
 
-    ``moments`` says how many were complete at which times, and ``now`` is the time, if known.
+    ``moments`` says how many were complete at which times, and ``now`` is the time, if known. There
+    is no forecast if fewer responses are ``possible`` than are missing.
     """
     first, last = counts.first_completed_at, counts.last_completed_at
     if study.is_imported:
@@ -38,7 +45,8 @@ def progress_figure(
     moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
     expected = None
-    if study.status == Study.Status.OPEN and counts.remaining:
+    can_end = possible is None or possible >= counts.remaining
+    if study.status == Study.Status.OPEN and counts.remaining and can_end:
         now = now or database_now()
         finding, sentence = _forecast(study, counts, now)
         rest = _rest(counts, now) if has_pace(study, counts) else None
@@ -48,6 +56,14 @@ def progress_figure(
     )
     rows = tuple((when.isoformat(), n) for when, n in moments)
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
+
+
+def still_possible(study: Study, counts: Progress) -> int | None:
+    """Return how many of the missing responses can come while a study collects, else None."""
+    if study.status != Study.Status.OPEN or not (counts.remaining and counts.completed):
+        return None
+    hits = study.hits.main().count()
+    return responses_possible(study, maximum(study, hits), hits=hits, missing=counts.remaining)
 
 
 def has_pace(study: Study, counts: Progress) -> bool:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from annotation.counts import progress_of
 from annotation.services.exclusion import OUT
 from metrics.planning.separability_figure import requested_separability
-from metrics.results.collection_figure import progress_figure
+from metrics.results.collection_figure import progress_figure, still_possible
 from metrics.results.filters import (
     Part,
     has_empty_values,
@@ -131,7 +131,8 @@ def _figure(
     """Return a figure that the researcher may see, if there is one of this name."""
     query, right = request.GET.dict(), held_right(request.user, study)
     if name == "progress":
-        return progress_figure(study, progress_of(study))
+        counts = progress_of(study)
+        return progress_figure(study, counts, possible=still_possible(study, counts))
     if name == "separability":  # even before there are ratings
         return requested_separability(study, query, request.user)
     criteria = _report(asked).criteria

@@ -58,29 +58,37 @@ def enough_people_left(
     study: Study, most: Maximum, *, hits: int, missing: int
 ) -> Iterator[LaunchCheck]:
     """Say if those who work and may still enter cannot give the missing responses; some left early."""
-    admitted, each = most.most_people, study.hits_each(hits)
-    if admitted is None:
+    # That nobody can enter is another check.
+    if most.most_people is None or _newcomers(most) <= 0:
         return
-    newcomers = admitted - sum(one.people for one in most.channels)
-    # That nobody can enter is another check, and enough newcomers can give everything.
-    if newcomers <= 0 or each * newcomers >= missing:
-        return
+    possible = responses_possible(study, most, hits=hits, missing=missing)
+    if possible < missing:
+        more = ceil((missing - possible) / study.hits_each(hits))
+        yield warning(
+            "too_few_admitted",
+            f"{counted(missing, 'response is', 'responses are')} missing, and the people who work or may"
+            f" still enter can give at most {possible}, because others left early. Raise the maximum of"
+            f" people on Recruit from {most.most_people} to at least {most.most_people + more}.",
+            RECRUITMENT,
+        )
+
+
+def responses_possible(study: Study, most: Maximum, *, hits: int, missing: int) -> int:
+    """Return how many of the missing responses those who work and may still enter can give."""
+    each, newcomers = study.hits_each(hits), max(0, _newcomers(most))
+    if most.most_people is None or each * newcomers >= missing:
+        return missing
     active = study.participations.filter(
         status=Participation.Status.ACTIVE, consented_at__isnull=False, simulated=False
     )
     done = Assignment.objects.filter(
         participation__in=active.values("pk"), completed_at__isnull=False
     )
-    possible = each * (newcomers + active.count()) - done.count()
-    if possible < missing:
-        more = ceil((missing - possible) / each)
-        yield warning(
-            "too_few_admitted",
-            f"{counted(missing, 'response is', 'responses are')} missing, and the people who work or may"
-            f" still enter can give at most {possible}, because others left early. Raise the maximum of"
-            f" people on Recruit from {admitted} to at least {admitted + more}.",
-            RECRUITMENT,
-        )
+    return min(missing, each * (newcomers + active.count()) - done.count())
+
+
+def _newcomers(most: Maximum) -> int:
+    return (most.most_people or 0) - sum(one.people for one in most.channels)
 
 
 def limits_agree(study: Study) -> Iterator[LaunchCheck]:

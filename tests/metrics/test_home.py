@@ -8,11 +8,13 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from lxml.html import fromstring
 
 from annotation.models import Comment
 from jobs.models import Job
 from metrics.home import PER_PAGE, is_demo_loading, study_cards
 from metrics.results.services import refresh_report
+from recruitment.admission import maximum
 from recruitment.models import Channel, Payment
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
@@ -160,6 +162,15 @@ def test_money_is_spent_and_committed_with_fees(client, ruth, paid):
     (card,) = study_cards(ruth, None)
     assert card.spending.paid.total == Decimal("1.20")
     assert card.spending.committed.total == Decimal("3.60")  # 6 × 0.50 × 1.2
+
+
+def test_the_list_has_the_most_that_a_study_can_cost_until_it_is_closed(client, ruth, paid):
+    (card,) = study_cards(ruth, None)
+    assert card.spending.most == maximum(Study.objects.get(pk=paid.pk)).total > 0
+    (shown,) = fromstring(home(client)).xpath("//*[@data-most]")
+    assert f"{card.spending.most} " in shown.text
+    Study.objects.update(status="closed")
+    assert not fromstring(home(client)).xpath("//*[@data-most]")
 
 
 def test_a_draft_commits_nothing_and_a_closed_study_only_what_was_completed(client, ruth, paid):

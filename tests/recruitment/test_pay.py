@@ -38,6 +38,7 @@ from tests.pages import codes_on, numbers_in
 from tests.recruitment.test_money import a_study, change, enter, opened
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
+from tiebreak.digits import in_cents, money
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -308,12 +309,22 @@ def test_the_currency_of_what_was_agreed_stays():
         change(study, currency="EUR")
 
 
+def test_an_amount_with_fees_has_one_rounding_wherever_it_stands():
+    pay = Pay(Decimal("1.00"), tasks=3, planned=9, fee_percent=Decimal("33.3"))
+    for cents in range(1, 400):
+        amount = Decimal(cents) / 100
+        cost = Cost.of(amount, pay.fee_percent)
+        assert pay.with_fees(amount) == cost.total == amount + in_cents(cost.fees)
+        assert money(cost.fees) == str(cost.in_cents.fees)
+    assert (money(Decimal("22.025")), money(22.025)) == ("22.03", "22.03")
+
+
 def test_every_share_is_a_whole_number_of_cents_and_never_less_than_its_part():
     pay = Pay(Decimal("1.00"), tasks=3, planned=9, fee_percent=Decimal("33.3"))
     assert [pay.for_tasks(done) for done in (1, 2, 3, 4)] == [
         *(Decimal("0.34"), Decimal("0.67"), Decimal("1.00"), Decimal("1.00"))
     ]
-    assert (pay.is_rounded, pay.with_fees(Decimal("0.34"))) == (True, Decimal("0.46"))
+    assert (pay.is_rounded, pay.with_fees(Decimal("0.34"))) == (True, Decimal("0.45"))
     assert pay.expected(Collection(hits=9, places=9)) == Decimal("3.00")
     assert Cost.of(Decimal("0.335"), Decimal("50")).total == Decimal("0.51")
 

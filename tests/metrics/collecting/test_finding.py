@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
 from metrics.collecting.facts import finding
+from metrics.results.collection_figure import progress_figure
 from studies.design.steps import study_frame
 from studies.models import Membership, Study
 from tests.architecture.test_states import STATES
@@ -95,6 +96,28 @@ def test_an_open_study_says_its_pace_if_it_has_one(opened, first, last_hour, say
     assert sentence.startswith("67%")
     assert sentence.endswith(says)
     assert len(sentence.split()) <= MOST_WORDS
+
+
+def test_a_study_that_cannot_be_completed_has_no_forecast():
+    study, now = make_open_study(instances=2), timezone.now()
+    Study.objects.update(opened_at=now - timedelta(hours=3))
+    frame = study_frame(Study.objects.get(), User.objects.create_superuser("ada"))
+    first = now - timedelta(hours=2)
+    counts = replace(
+        study_counts(study),
+        completed=4,
+        completed_last_hour=4,
+        first_completed_at=first,
+        last_completed_at=now,
+    )
+    moments = [(first, 0), (now, 4)]
+    for possible, is_forecast in ((2, True), (1, False), (None, True)):
+        sentence = finding(frame, counts, now, possible)
+        assert sentence.endswith("about 30 minutes") == is_forecast
+        assert ("at most 1 of the 2 missing" in sentence) != is_forecast
+        assert len(sentence.split()) <= MOST_WORDS
+        figure = progress_figure(frame.study, counts, moments, now, possible)
+        assert ("in about 30 minutes" in figure.chart.page()) == is_forecast
 
 
 def test_the_five_numbers_say_why_there_is_none(tmp_path):

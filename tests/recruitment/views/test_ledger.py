@@ -11,14 +11,17 @@ from django.utils import timezone
 
 from annotation.counts import study_counts
 from annotation.models import Participation, Place, Rating
+from annotation.participant_evidence import Sign
 from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
 from annotation.services.ratings import Answer
 from annotation.services.screening import begin_stage
 from metrics.exports.document.study_facts import limitations
+from recruitment import people_table
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
+from recruitment.people_table import first_people, people_on
 from recruitment.platforms import platforms
 from recruitment.platforms.pay_claims import PayClaim
 from recruitment.services.entry import get_or_create_participation
@@ -62,6 +65,17 @@ def complete(participation: Participation, *, now=None) -> None:
 
 def names(entries) -> list[str]:
     return [entry.participation.rater.external_id for entry in entries]
+
+
+def test_who_is_worth_a_look_for_most_reasons_comes_first(monkeypatch):
+    study = paying_study()
+    pks = [make_participation(study, f"ann{n}").pk for n in range(4)]
+    sign = Sign("checks", 0.5, 4, is_unusual=True)
+    unusual = {pks[1]: [sign], pks[2]: [sign] * 3}
+    monkeypatch.setattr(people_table, "worth_a_look", lambda people: unusual)
+    entries = ledger(study, timezone.now())
+    for listed in (first_people(entries, 2), people_on(entries, entries.people)[:2]):
+        assert [one.participation.pk for one in listed] == [pks[2], pks[1]]
 
 
 def test_it_works():

@@ -29,7 +29,7 @@ def test_a_label_that_prevails_explains_the_difference():
     sentence = shown(preferences(UNEVEN)).prevails
     assert "AC1 (0.95)" in sentence
     assert "α (−0.01)" in sentence
-    assert "97% of the ratings" in sentence
+    assert "98% of the ratings" in sentence
 
 
 @pytest.mark.parametrize(

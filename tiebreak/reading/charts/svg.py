@@ -257,12 +257,14 @@ def _pair(x: float, y: float) -> str:
     return f"{_number(x)} {_number(y)}"
 
 
+# Words in a plot, through which no line of the grid goes.
+HALO = {"paint_order": "stroke", "stroke": PAPER, "stroke_width": 4, "stroke_linejoin": "round"}
 TEXTS: dict[str, dict[str, Any]] = {
     "tick": {"text_anchor": "middle"},
-    "y-tick": {"text_anchor": "end"},
+    "y-tick": {"text_anchor": "end", **HALO},
     "axis": {"text_anchor": "middle"},
     "value": {"text_anchor": "end"},
-    "start": {},
+    "start": HALO,
     "name": {},
     "cell": {"text_anchor": "middle"},
     "undefined": {"font_style": "italic"},
