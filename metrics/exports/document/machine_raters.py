@@ -26,7 +26,11 @@ def machine_sections(study: Study) -> list[DocumentSection]:
     cells = (*map(_cells, rows), *_uploaded(study, {row["rater"] for row in rows}))
     if not cells:
         return []
-    judges = [block for row in rows if row["kind"] == "judge" for block in _judge(row)]
+    by_judge: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["kind"] == "judge":
+            by_judge.setdefault(row["rater"], []).append(row)
+    judges = [block for of_judge in by_judge.values() for block in _judge(of_judge)]
     return [DocumentSection(TITLE, (DataTable(TITLE, COLUMNS, cells), *judges))]
 
 
@@ -71,23 +75,38 @@ _WHAT: dict[str, Callable[[Row], str]] = {
 }
 
 
-def _judge(row: Row) -> Iterator[Block]:
-    """Yield how a judge was asked, as a table and with the texts that it reads."""
-    settings, name = row["settings"], row["rater"]
-    rows = (*_models(row), *_answering(settings), *_questions(settings))
+def _judge(criteria: list[Row]) -> Iterator[Block]:
+    """Yield how a judge was asked, as a table and with the texts that it reads, from a row per criterion."""
+    hashes = dict.fromkeys(row["settings"]["examples_sha256"] for row in criteria)
+    settings = criteria[0]["settings"] | {"examples_sha256": ", ".join(filter(None, hashes))}
+    name = criteria[0]["rater"]
+    rows = (
+        *(_criteria(criteria, settings) if len(criteria) > 1 else ()),
+        *_models(criteria),
+        *_answering(settings),
+        *_questions(settings),
+    )
     yield DataTable(f"Judge {name}: how it was asked", ("Setting", "Value"), rows)
     yield Paragraph(PLACEHOLDERS)
     yield Verbatim(settings["instructions"], title=f"Instructions of {name}")
-    if settings.get("steps"):
-        yield Verbatim(settings["steps"], title=f"Evaluation steps that {name} wrote first")
+    for row in criteria:
+        if steps := row["settings"].get("steps"):
+            by = f" for {row['criterion']}" if len(criteria) > 1 else ""
+            yield Verbatim(steps, title=f"Evaluation steps that {name} wrote first{by}")
 
 
-def _models(row: Row) -> Iterator[tuple[str, str]]:
-    yield "Language model", row["settings"]["language_model"] or UNNAMED
+def _criteria(criteria: list[Row], settings: Row) -> Iterator[tuple[str, str]]:
+    how = "in one question" if settings["asks_together"] else "one by one"
+    yield "Criteria", f"{', '.join(row['criterion'] for row in criteria)}, {how}"
+
+
+def _models(criteria: list[Row]) -> Iterator[tuple[str, str]]:
+    yield "Language model", criteria[0]["settings"]["language_model"] or UNNAMED
     named = (
-        f"{one['model'] or 'no name'}, {one['revision'] or 'no revision'}:"
+        f"{row['criterion'] + ', ' if len(criteria) > 1 else ''}{one['model'] or 'no name'}, {one['revision'] or 'no revision'}:"
         f" {counted(one['answers'], 'answer')}, of which {one['unreadable']} could not be read,"
         f" from {one['first'][:10]} to {one['last'][:10]}"
+        for row in criteria
         for one in row["answers"]
     )
     yield "Name and revision that the server gave", "; ".join(named) or "no answer yet"
@@ -107,8 +126,6 @@ def _answering(settings: Row) -> Iterator[tuple[str, str]]:
 def _questions(settings: Row) -> Iterator[tuple[str, str]]:
     budget = f"; budget: {settings['budget']}" if settings["budget"] else ""
     yield "Comparisons and orders", Judge.Schedule(settings["comparisons"]).label + budget
-    if settings["asks_together"]:
-        yield "Criteria", "all in one question, whose answer has a line for each"
     yield "Examples before each question", _examples(settings)
     yield "Reads the reference", "yes" if settings["with_reference"] else "no"
     yield "Writes evaluation steps first", "yes" if settings["writes_steps"] else "no"

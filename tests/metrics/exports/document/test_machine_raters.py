@@ -8,6 +8,7 @@ from machine_raters.juries.verdicts import possible_members
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.uploads.ratings import add_machine_ratings
 from metrics.exports.document.machine_raters import TITLE, UNNAMED, UPLOADED, machine_sections
+from studies.models import Criterion
 from tests.annotation.exports.test_study_export import rated
 from tests.machine_raters.judging.scripted import add_training_item, model
 from tests.machine_raters.judging.test_judging import judge_for
@@ -52,6 +53,18 @@ def upload(study, path) -> None:
     row = {"unit": study.units.first().key, "rater": "theirs", "kind": "machine", "label": 1}
     path.write_text(json.dumps(row | {"order": "ab"}) + "\n")
     add_machine_ratings(study=study, path=path)
+
+
+def test_a_judge_of_several_criteria_is_described_once(study):
+    Criterion.objects.create(study=study, name="fluency", question="?", scale="preference")
+    judge = judge_for(study)
+    judge.questions.update(steps="Read first.")
+    blocks = section_of(study).blocks
+    (table,) = [block for block in blocks[1:] if isinstance(block, DataTable)]
+    assert dict(table.rows)["Criteria"].startswith("preference, fluency")
+    assert [len(block.rows) for block in blocks[:1]] == [2]
+    verbatim = [block for block in blocks if isinstance(block, Verbatim)]
+    assert len(verbatim) == 3  # the instructions, and the steps for each criterion
 
 
 def test_each_machine_rater_has_its_kind(study, tmp_path):

@@ -191,7 +191,7 @@ def _summary(section: DiscernmentSection, simple: Simple) -> Figure:
         for rater, one in raters.items()
     }
     names = list(dict.fromkeys(name for one in summaries.values() for name in one))
-    columns = [Column(name.capitalize(), "", ("", name)) for name in names]
+    columns = [Column(name.removeprefix("level ").capitalize(), "", ("", name)) for name in names]
     rows = [
         Row(
             rater,
