@@ -61,13 +61,14 @@ test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environmen
 test-deploy: $(VENV)/dev.installed  ## The commands of deploy/Containerfile in an empty folder, and the units
 	@$(BIN)/python -m pytest tests/deploy.py -q -n 0
 
-check: sbom  ## Style, templates, scripts, types, import direction, migrations, licences
+check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direction, migrations, licences
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/djlint --lint --quiet templates
 	@$(BIN)/oxlint --deny-warnings static
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@$(BIN)/python -m deploy.sbom
 
 sbom: $(VENV)/dev.installed  ## Bills of materials in build/sbom; fails on a licence that is not allowed
 	@$(BIN)/python -m deploy.sbom

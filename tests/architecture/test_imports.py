@@ -24,4 +24,4 @@ def test_every_package_has_a_layer_and_no_exception():
     assert [one for layer in layers["layers"] for one in layer.split(" | ")] == PACKAGES
     assert "ignore_imports" not in layers
     here = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert here - {"tests", "benchmarks"} == set(PACKAGES)
+    assert here - {"tests", "benchmarks", "deploy"} == set(PACKAGES)
