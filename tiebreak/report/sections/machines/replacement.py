@@ -157,4 +157,4 @@ def _lowest(values: Numbers, instances: Codes, weights: Numbers) -> float:
     wide = two_way_mean(values, instances, unknown, narrow=point, weights=weights)
     if wide.low < mean:
         return wide.low
-    return mean * 0.025 ** (1 / effective_size(np.bincount(instances, weights)))
+    return float(mean * 0.025 ** (1 / effective_size(np.bincount(instances, weights))))
