@@ -314,7 +314,8 @@ def priced(study: Study) -> dict[str, Any]:
     """Return what the step shows: costs, gold checks, and what an empty one of time, hourly pay and reward follows to be."""
     costs = cost_context(study)
     offer = proposal_for(study, hits=costs["hits"]) if "hits" in costs else None
-    gold = next(count for count in role_counts(study) if count.role == Unit.Role.GOLD)
+    counts = [] if is_frozen(study) else role_counts(study)
+    gold = next((count for count in counts if count.role == Unit.Role.GOLD), None)
     return costs | {"offer": offer, "gold": gold}
 
 
