@@ -45,6 +45,7 @@ from tiebreak.digits import in_cents, money
 from tiebreak.reading.words import counted
 
 NOTHING = Cost()
+TENTH = Decimal("0.1")
 # More than so many times the promised hourly pay is rather a slip than generosity.
 FAR_BEYOND = 3
 # The last person is left with nearly all tasks that others do from this share on.
@@ -93,6 +94,17 @@ class Forecast:
     def leaves_too_few(self) -> bool:
         """Whether the tasks that are left for the last person are paid below the promise."""
         return any(one.is_for_the_last and self._is_under(one.rate) for one in self.lowest)
+
+    @property
+    def maximum_to_use(self) -> Proposal | None:
+        """The maximum of tasks with which the last person is not paid below the promise; None if all are."""
+        if (
+            not self.maximum_that_divides
+            or not self.against_the_promise
+            or self.other_than_promised
+        ):
+            return None
+        return Proposal("hits_per_annotator", Decimal(self.maximum_that_divides))
 
     @property
     def some_are_under(self) -> bool:
@@ -296,7 +308,12 @@ def proposal_for(study: Study, *, hits: int) -> Proposal | None:
         share = min(_share(pay, asked.tasks) for pay in pays)
         before = replace(asked, minutes_per_task=0).minutes
         left = float(60 * reward * share / promise) - before
-        each = Decimal(left / (asked.minutes - before)).quantize(Decimal("0.1"), ROUND_DOWN)
+        each = Decimal(left / (asked.minutes - before)).quantize(TENTH, ROUND_DOWN)
+        typed.minutes_per_hit = float(each)
+        rate = (
+            _hourly_rate(pays, asked_of_one(typed, hits, screening_of(study))) if each > 0 else None
+        )
+        each -= TENTH if rate is not None and rate < promise else 0  # by the rounding of the parts
         return Proposal("minutes_per_hit", each) if each > 0 else None
     return None
 

@@ -52,4 +52,8 @@ def _rule(study: Study, platform: Platform, tasks: int) -> str:
         return ""
     if pay.per_task is None:
         return NOT_AT_ALL
-    return PER_TASK.format(f"{'about ' if pay.is_rounded else ''}{pay.per_task} {study.currency}")
+    return PER_TASK.format(
+        f"about {pay.about_per_task} {study.currency}"
+        if pay.is_rounded
+        else f"{pay.per_task} {study.currency}"
+    )

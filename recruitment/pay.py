@@ -4,7 +4,7 @@ Nothing here reads the database; `terms` and `admission` describe a study and it
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 from tiebreak.digits import in_cents
 
@@ -71,6 +71,11 @@ class Pay:
         """The pay for one task, rounded up to a cent; None if tasks are not paid one by one."""
         is_by_task = self.reward and not self.is_one_payment and (self.tasks or 0) > 1
         return self.for_tasks(1) if is_by_task else None
+
+    @property
+    def about_per_task(self) -> Decimal:
+        """About what one task is paid: some cents less, not more, than any number of tasks come to."""
+        return (self.reward / (self.tasks or 1)).quantize(CENT, ROUND_DOWN)
 
     @property
     def is_rounded(self) -> bool:
@@ -142,7 +147,7 @@ class Asked:
 
     @property
     def parts(self) -> dict[str, float]:
-        """The minutes of each part that there is, in the order in which people meet them.
+        """The minutes of each part that there is, in tenths, in the order in which people meet them.
 
         They read consent and guidelines at `WORDS_PER_MINUTE`; an item of any kind takes as long as one
         of a task.
@@ -156,12 +161,12 @@ class Asked:
             "gold checks": self.check_rate * self.tasks * per_item,
             "tasks": self.tasks * self.minutes_per_task,
         }
-        return {name: amount for name, amount in minutes.items() if amount}
+        return {name: round(amount, 1) for name, amount in minutes.items() if amount}
 
     @property
     def minutes(self) -> float:
-        """The minutes of everything."""
-        return sum(self.parts.values())
+        """The minutes of everything: what the parts add up to as they are shown."""
+        return round(sum(self.parts.values()), 1)
 
     @property
     def items(self) -> int:

@@ -1,5 +1,6 @@
 """The steps *Quality*, *Size & pay* and *Analysis plan* of a study."""
 
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, ClassVar, cast
 
@@ -16,6 +17,7 @@ from annotation.imports.uploads import stored_upload, upload_limits
 from annotation.models import Assignment, Rater
 from annotation.services.planning import hits_to_collect
 from annotation.services.reference_units import (
+    ROLES,
     degrade_copies,
     import_reference_units,
     remove_reference_unit,
@@ -40,15 +42,21 @@ from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
 from studies.instance_selection.set_aside import set_aside
-from studies.models import ComprehensionQuestion, Screening, Study, Unit
+from studies.models import ComprehensionQuestion, Instance, Screening, Study, Unit
 from studies.models.screening import default_pass_mark
 from studies.refusals import form_errors
 from studies.services import MOST_ANSWERS, is_frozen
+from tiebreak.digits import percent
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
+from tiebreak.reading.words import counted
 
 Response = HttpResponseRedirect
 NINE_IN_TEN = "Leave empty for nine in ten of the items; from four items on, one may be wrong."
+TAKEN = (
+    " Each item takes one of the {} out of what is rated ({} of the comparisons), up to a quarter of"
+    " them for training and test together."
+)
 ONE_INSTANCE = (
     " With one instance per task there are at most as many as a system has texts for it: here {n}."
     " For more, choose several instances under “bundling”."
@@ -99,6 +107,16 @@ class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
             here = request.resolver_match.kwargs["study_id"] if request.resolver_match else ""
             kwargs["queryset"] = studies_of(request.user).exclude(pk=here)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
+        """Say at the numbers of items that what training and the test show is not rated."""
+        formset = super().get_formset(request, obj, **kwargs)
+        n = Instance.objects.filter(dataset=obj.dataset_id).count() if obj and obj.dataset_id else 0
+        for name in {"training_units", "qualification_units"} & formset.form.base_fields.keys():
+            if n:
+                taken = TAKEN.format(counted(n, "instance"), percent(1 / n))
+                formset.form.base_fields[name].help_text += taken
+        return formset
 
     def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
         """Show the form of a draft immediately; nothing is stored as long as it is not changed."""
@@ -155,7 +173,7 @@ class QualityStep(CollectingStep):
             if key := request.POST.get("_remove"):
                 remove_reference_unit(study=obj, key=key)
             elif "_make" in request.POST:
-                _make(request, obj)
+                messages.success(request, _make(request, obj))
         except DomainError as refusal:
             for error in form_errors(refusal):
                 messages.error(request, str(error.message), extra_tags=error.code or "")
@@ -167,31 +185,43 @@ class QualityStep(CollectingStep):
         return response
 
 
-def _make(request: HttpRequest, study: Study) -> None:
+def _make(request: HttpRequest, study: Study) -> str:
+    """Make or read reference units, and return a sentence on what was made."""
     form = ReferenceUnitsForm(request.POST, request.FILES, prefix="make")
     if not form.is_valid():
         problems = [str(sentence) for errors in form.errors.values() for sentence in errors]
         raise DomainError("invalid", " ".join(problems), status=400)
     if request.POST["_make"] == "missing":
-        _make_missing(study, form)
-        return
+        return _make_missing(study, form)
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()
         perturbation = form.cleaned_data["perturbation"]
-        degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
-        return
+        made = degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=perturbation)
+        return _made({role: made})
     with stored_upload(upload, LINES) as path:
-        import_reference_units(study=study, role=role, path=path, limits=upload_limits())
+        made = import_reference_units(study=study, role=role, path=path, limits=upload_limits())
+    return _made({role: made})
 
 
-def _make_missing(study: Study, form: ReferenceUnitsForm) -> None:
-    """Make the reference units that the screening needs and the study lacks."""
-    chosen, seed = form.cleaned_data["perturbation"], study.units.count()
-    # Where texts run out, later tasks without a gold check do least harm.
-    for count in sorted(role_counts(study), key=lambda count: count.role == Unit.Role.GOLD):
+def _make_missing(study: Study, form: ReferenceUnitsForm) -> str:
+    """Make the reference units that the screening needs and the study lacks, and return what was made."""
+    chosen, seed, made = form.cleaned_data["perturbation"], study.units.count(), {}
+    # Where texts run out, later tasks without a gold check do least harm. They are counted last, because
+    # there are fewer tasks once the test shows some instances.
+    for role in sorted(ROLES, key=lambda role: role == Unit.Role.GOLD):
+        count = next(one for one in role_counts(study) if one.role == role)
         if n := max(0, count.needed - count.present):
-            degrade_copies(study=study, role=count.role, n=n, seed=seed, perturbation=chosen)
+            made[role] = degrade_copies(study=study, role=role, n=n, seed=seed, perturbation=chosen)
+    return _made(made)
+
+
+def _made(numbers: Mapping[Unit.Role, int]) -> str:
+    """Say how many reference units were made, and for what."""
+    if not numbers:
+        return "Nothing was missing, so no item was made."
+    items = counted(sum(numbers.values()), "item")
+    return f"{items} made: {', '.join(f'{n} for {ROLES[role]}' for role, n in numbers.items())}."
 
 
 def _part(title: str, *fields: str, **options: Any) -> tuple[str, dict[str, Any]]:
@@ -313,9 +343,11 @@ def cost_context(study: Study) -> dict[str, Any]:
 def priced(study: Study) -> dict[str, Any]:
     """Return what the step shows: costs, gold checks, and what an empty one of time, hourly pay and reward follows to be."""
     costs = cost_context(study)
-    offer = proposal_for(study, hits=costs["hits"]) if "hits" in costs else None
     counts = [] if is_frozen(study) else role_counts(study)
     gold = next((count for count in counts if count.role == Unit.Role.GOLD), None)
+    if "hits" not in costs:
+        return costs | {"offer": None, "gold": gold}
+    offer = proposal_for(study, hits=costs["hits"]) or costs["cost"].maximum_to_use
     return costs | {"offer": offer, "gold": gold}
 
 

@@ -221,6 +221,7 @@ def _page(
             for name in [channel_status.platform.name]
         ],
         "open_channels": [status for status in statuses if status.is_open],
+        "chooses_none": not any(status.channel for status in statuses),
         "drafts": [status.platform.title for status in statuses if status.is_draft_there],
         "people_needed": people,
         # Until a channel is set up, that is what the page is for, and not going on.

@@ -148,6 +148,7 @@ def about_channel(channel: Channel) -> dict[str, Any]:
         "contact": contact_of(channel),
         "ids_kept_days": settings.TIEBREAK_KEEP.get("ids"),
         "pay": newcomers_pay(channel, collection.hits),
+        "promised": study.promised_hourly_rate if study.reward else None,
         "asked": asked_of_one(study, collection.hits, screening),
         "can_fail": can_fail(study, screening),
         "needed": pass_mark_of(screening),

@@ -22,16 +22,17 @@ from studies.models import Study, StudyEvent
 from studies.refusals import told
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
+from tiebreak.reading.words import counted
 
 # What the signs are called on the page, and what their number of cases counts.
 SIGNS = {
-    "seconds": ("Typical seconds per answer (geometric mean)", "answers"),
-    "fast": (f"Answers given faster than {FAST_WORDS_PER_MINUTE} words a minute", "answers"),
-    "agreement": ("Agreement with others on the same items", "pairs of answers"),
-    "repeats": ("Repeated items answered the same way", "repeats"),
-    "checks": ("Gold checks failed", "checks"),
-    "first-text": ("Preferences for the text shown first", "preferences"),
-    "run": ("Longest run of one choice", "answers"),
+    "seconds": ("Typical seconds per answer (geometric mean)", "answer"),
+    "fast": (f"Answers given faster than {FAST_WORDS_PER_MINUTE} words a minute", "answer"),
+    "agreement": ("Agreement with others on the same items", "pair of answers", "pairs of answers"),
+    "repeats": ("Repeated items answered the same way", "repeat"),
+    "checks": ("Gold checks failed", "check"),
+    "first-text": ("Preferences for the text shown first", "preference"),
+    "run": ("Longest run of one choice", "answer"),
 }
 
 
@@ -52,7 +53,11 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "owed": owed(participation),
         "payments": participation.payments.all(),
         "evidence": evidence,
-        "signs": [(sign, *SIGNS[sign.name]) for sign in evidence.signs],
+        "signs": [
+            (sign, title, counted(sign.n, *cases))
+            for sign in evidence.signs
+            for title, *cases in [SIGNS[sign.name]]
+        ],
         "max_answers": MAX_ANSWERS,
         "exclusion": _exclusion(participation),
         "page": page,

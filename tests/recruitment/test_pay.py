@@ -21,7 +21,7 @@ from recruitment.admission import maximum
 from recruitment.costs import accounts, forecast, plan_counts, spending_of
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment
-from recruitment.pay import Collection, Cost, Pay
+from recruitment.pay import Asked, Collection, Cost, Pay
 from recruitment.platforms import PlatformReport, SubmissionStatus, get_platform, platforms
 from recruitment.services.channels import close_channel, reopen_channel, set_up_channel
 from recruitment.services.launch_checks import launch_checks
@@ -369,3 +369,16 @@ def test_every_channel_can_have_a_maximum_of_people():
 def test_a_cost_is_limited_in_its_proportion_and_never_below_nothing(total, limited):
     assert Cost(Decimal(10), Decimal(2)).at_most(Decimal(total)) == Cost(*map(Decimal, limited))
     assert Cost().at_most(Decimal(total)) == Cost()
+
+
+@pytest.mark.parametrize("minutes_per_task", [1.13, 1.5, 3.7])
+def test_the_minutes_that_are_shown_are_those_of_the_hourly_pay(minutes_per_task):
+    asked = Asked(minutes_per_task, 1, tasks=14, words=333, questions=3, test=4, check_rate=0.15)
+    assert all(round(minutes, 1) == minutes for minutes in asked.parts.values())
+    assert asked.minutes == round(sum(asked.parts.values()), 1)
+
+
+def test_what_is_about_paid_for_a_task_promises_no_more_than_is_paid():
+    pay = Pay(reward=Decimal("3.67"), tasks=14, planned=14)
+    assert pay.about_per_task == Decimal("0.26")
+    assert all(pay.about_per_task * n <= pay.for_tasks(n) for n in range(1, 15))

@@ -143,6 +143,18 @@ def test_what_the_screening_lacks_is_made_at_once(client, study):
     page = press(client, study, _make="missing", **typed)
     made = {row.role: (row.present, row.needed) for row in page.context["role_counts"]}
     assert made == {"training": (1, 1), "qualification": (2, 2), "gold": (1, 1)}
+    (said,) = [str(one) for one in page.context["messages"] if " made" in str(one)]
+    assert numbers_in(said) == {"4", "1", "2"}
+
+
+def test_no_more_gold_checks_are_made_than_the_tasks_need_that_the_test_leaves(client, ruth):
+    study = make_study(instances=40, member=ruth)
+    Generation.objects.update(text=LONG)
+    before = client.get(page_of("recruitment:quality", study)).content.decode()
+    assert "the 40 instances" in before  # of which each item of the test takes one
+    typed = {"screening-0-qualification_units": 8, "screening-0-check_rate": 0.25}
+    counts = press(client, study, _make="missing", **typed).context["role_counts"]
+    assert {row.role: row.present - row.needed for row in counts} == dict.fromkeys(ROLES, 0)
 
 
 def test_quality_and_the_launch_checks_count_gold_checks_alike(client, study):
@@ -329,6 +341,20 @@ def test_the_minutes_of_each_part_and_the_lowest_hourly_pay_are_shown(client, st
     lowest = [(one.rate, one.is_for_the_last) for one in page.context["cost"].lowest]
     assert lowest == [(Decimal(15), False), (Decimal("17.14"), True)]
     assert page.context["cost"].maximum_that_divides == 2
+
+
+def test_where_the_last_person_earns_less_than_promised_the_panel_offers_the_tasks_that_keep_it(
+    client, study
+):
+    Study.objects.update(guidelines="word " * 400, consent="")
+    typed = {"hits_per_annotator": 3, "minutes_per_hit": 6, "ratings_per_hit": 2}
+    typed |= {"reward": "6.00", "promised_hourly_rate": "18"}
+    shown = costs(client, study, **typed)
+    assert [code for code, _ in shown["cost"].against_the_promise] == ["last_is_under_promise"]
+    assert shown["offer"] == ("hits_per_annotator", 2)
+    kept = costs(client, study, **typed | {"hits_per_annotator": 2})
+    assert kept["cost"].against_the_promise == []
+    assert kept["offer"] is None
 
 
 def test_a_refused_form_keeps_the_costs_of_what_is_typed_and_opens_only_what_is_wrong(
@@ -699,3 +725,13 @@ def test_an_action_that_does_not_exist_or_fit_is_refused(client, study):
         reverse("recruitment:launch-action", args=[study.pk, "pause"]), follow=True
     )
     assert "wrong_state" in codes_on(answer)
+
+
+@pytest.mark.parametrize("is_chosen", [False, True])
+def test_no_page_names_a_channel_as_chosen_before_one_is(client, study, is_chosen):
+    Study.objects.update(reward=Decimal(2), hits_per_annotator=2)
+    if is_chosen:
+        Channel.objects.create(study=study, provider=OPEN_LINK)
+    assert client.get(page_of("recruitment:channels", study)).context["chooses_none"] != is_chosen
+    price = client.get(page_of("recruitment:cost-part", study)).content.decode()
+    assert ("People at most by" in price) == is_chosen
