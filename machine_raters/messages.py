@@ -25,7 +25,7 @@ MACHINE_STARTED = "{name} is running. It can be paused and stopped under Jobs."
 MACHINE_DELETED = "{name} was deleted."
 MACHINE_REINSTATED = "{name} was reinstated, and counts again."
 MACHINE_IS_EXCLUDED = "{name} was excluded, and no longer counts."
-DELETE_MACHINE = "Delete the {kind} “{name}”?"
+DELETE_MACHINE = "Delete the {kind}"
 DELETES_MACHINE = (
     "It is deleted with everything that was made for it. This cannot be undone. It has no answers, so"
     " none is lost."

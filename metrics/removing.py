@@ -18,7 +18,7 @@ from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import told
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
+from tiebreak.reading.words import counted, question_about
 
 NOT_SIMULATED = (
     "Only drafts, and studies in which nobody but programs answered, can be deleted: people's answers"
@@ -75,7 +75,7 @@ def _removing(study: Study) -> Question:
     people = counted(study.participations.count(), "simulated participant")
     payments = Payment.objects.filter(participation__study=study).count()
     return Question(
-        title=f"Delete “{study.title}”?",
+        title=question_about("Delete", study.title),
         sentences=(
             f"This deletes {counted(n, 'rating')} by programs, {people},"
             f" {counted(payments, 'recorded payment')}, the machine raters with their licences, the"

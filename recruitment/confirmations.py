@@ -29,7 +29,7 @@ from studies.confirming import Question
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
 from tiebreak.digits import duration, money, percent
-from tiebreak.reading.words import counted, scale_in_words
+from tiebreak.reading.words import counted, question_about, scale_in_words
 from tiebreak.similarity import similarity_title
 
 
@@ -47,7 +47,7 @@ def opening(study: Study) -> Question:
         who_can_enter(study),
     )
     return Question(
-        title=f"Open “{study.title}”?",
+        title=question_about("Open", study.title),
         sentences=sentences,
         button=f"Open despite the warning{'s' * (len(warnings) > 1)}"
         if warnings
@@ -134,7 +134,7 @@ def closing(study: Study) -> Question:
     early = [CLOSING_EARLY] if now.remaining else []
     sentences += [*early, *_still_on_platforms(study), "You can reopen a closed study."]
     return Question(
-        title=f"Close “{study.title}”?",
+        title=question_about("Close", study.title),
         sentences=tuple(sentences),
         button="Close the study",
         facts=(study.pk, study.status, now.places, bool(now.remaining), bool(now.live)),
@@ -160,7 +160,7 @@ def reopening(study: Study) -> Question:
             " not count unless you accept them. You can only accept or decline all of them."
         )
     return Question(
-        title=f"Reopen “{study.title}”?",
+        title=question_about("Reopen", study.title),
         sentences=tuple(sentences),
         button="Reopen the study",
         facts=(study.pk, study.status, now.places, now.remaining),
@@ -192,7 +192,7 @@ def _deciding(study: Study, decision: str, consequence: str) -> Question:
     if study.status == Study.Status.CLOSED:
         problems = {"still_closed": STILL_CLOSED}
     return Question(
-        title=f"{decision} all late answers of “{study.title}”?",
+        title=question_about(f"{decision} all late answers of", study.title),
         sentences=(*(quality(late) if late else ()), consequence),
         button=f"{decision} all",
         facts=(study.pk, study.status, late.answers if late else 0),

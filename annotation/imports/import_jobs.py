@@ -35,6 +35,7 @@ from tiebreak.formats.confined import BUNDLE, RATINGS, PlainTable, Read
 from tiebreak.formats.errors import ProblemKind
 from tiebreak.formats.layouts import Choice as RatingChoice, Seen
 from tiebreak.formats.tables import Profile, TableSummary
+from tiebreak.reading.words import counted
 
 NOT_OF_KIND = "is a table, not a bundle, or a bundle, not a table. Send it to the other address"
 NOT_RUNNING = "The import was stopped before anything was stored."
@@ -147,7 +148,7 @@ def _bundle_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
         known_dataset=request.known_dataset,
         then=then,
     )
-    sentence = f"Imported {imported.instances} instances and {imported.ratings} ratings."
+    sentence = f"Imported {counted(imported.instances, 'instance')} and {counted(imported.ratings, 'rating')}."
     imported = replace(imported, notes=tuple(reading.notes))
     return ImportedUpload(imported.study, sentence, tuple(imported.remarks), imported)
 
@@ -176,10 +177,10 @@ def _table_steps(request: ImportRequest, reading: Read, then: Then) -> Steps:
     )
     summary = imported.summary
     sentence = (
-        f"Imported {summary.instances:,} instances with {summary.generations:,} texts of"
-        f" {len(summary.systems)} systems."
+        f"Imported {counted(summary.instances, 'instance')} with"
+        f" {counted(summary.generations, 'text')} of {counted(len(summary.systems), 'system')}."
         if summary.systems
-        else f"Imported {summary.instances:,} prompts. Texts of systems are missing so far."
+        else f"Imported {counted(summary.instances, 'prompt')}. Texts of systems are missing so far."
     )
     left_out = (f"Left out: {summary.losses}.",) if summary.problems else ()
     steps_left = protocol.steps_left if protocol else ()

@@ -31,6 +31,7 @@ from studies.confirming import Question, ask, is_confirmed
 from studies.models import Generation, Instance, Study, System, Unit
 from studies.refusals import told
 from tiebreak.nonresponse import NONRESPONSES
+from tiebreak.reading.words import counted, question_about
 
 ITEMS_PER_PAGE = 20
 
@@ -150,11 +151,13 @@ def _question(study: Study, key: str) -> Question:
     if item is None:
         problems = {"unknown_item": f"There is no instance “{key}” in this study."}
     texts = 0 if item is None else _texts_of(item)
-    sentences = [f"The instance and its {texts} texts are deleted. This cannot be undone."]
+    sentences = [
+        f"The instance and its {counted(texts, 'text')} are deleted. This cannot be undone."
+    ]
     if study.units.exists():
         sentences.append("The tasks that are planned are removed. Plan them again afterwards.")
     return Question(
-        title=f"Remove the instance “{key}”?",
+        title=question_about("Remove the instance", key),
         sentences=tuple(sentences),
         button="Remove the instance",
         facts=(study.pk, key, texts, study.units.exists()),

@@ -58,6 +58,7 @@ from studies.model_servers import model_names
 from studies.models import Study, Unit
 from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import question_about
 
 # What stands in the page's address for the form of verdicts.
 VERDICTS = "verdicts"
@@ -191,7 +192,7 @@ def act(request: HttpRequest, study_id: str, rater_id: str, action: str) -> Http
 def _delete(request: HttpRequest, machine: Any, by: User) -> str | HttpResponse:
     kind = KINDS[machine.kind]
     question = Question(
-        title=DELETE_MACHINE.format(kind=kind.name.label, name=machine),
+        title=question_about(DELETE_MACHINE.format(kind=kind.name.label), str(machine)),
         sentences=(DELETES_MACHINE,),
         button="Delete",
         facts=(machine.public_id,),

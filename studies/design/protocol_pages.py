@@ -21,6 +21,7 @@ from studies.design.protocols import (
 )
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.reading.words import question_about
 
 REPLACED = (
     "Guidelines, consent, criteria, settings, screening, comprehension questions and the design of the"
@@ -67,7 +68,7 @@ def use_template(request: HttpRequest, study_id: str) -> HttpResponse:
 
 def _question(study: Study, protocol: Protocol) -> Question:
     return Question(
-        title=f"Fill in the template “{protocol.title}”?",
+        title=question_about("Fill in the template", protocol.title),
         sentences=(REPLACED, KEPT),
         button="Fill in",
         facts=(study.pk, protocol.slug),

@@ -81,6 +81,12 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
+def question_about(what: str, name: str) -> str:
+    """Return a question with a name in it, which has one mark if the name is a question itself."""
+    mark = "" if name.rstrip().endswith(("?", "!", "？")) else "?"
+    return f"{what} “{name}”{mark}"
+
+
 def named_instances(keys: Iterable[str]) -> str:
     """Return the names of instances, such as `instance a`; of many the first, after "such as"."""
     names = [*dict.fromkeys(keys)]
