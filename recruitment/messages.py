@@ -271,7 +271,9 @@ NOT_AWAITING_PAYMENT = (
 TOTAL_DIFFERS = "These payments add up to {} {}, not {}. Look at them again before you confirm."
 PAID_ALREADY = "This has already been paid, or the payment is in progress."
 SETTLED_ALREADY = "The result of this payment has already been recorded."
-NOBODY_SELECTED = "Select at least one participant of the list, or pay all of it."
+NOBODY_SELECTED = (
+    "No participant is selected. Tick the boxes of those whom you want to pay, then choose again."
+)
 NOBODY_AWAITS_PAYMENT = "Nobody with completed work that counts is awaiting payment."
 
 # Late answers.

@@ -23,6 +23,7 @@ from recruitment.participant_confirmations import (
     rejecting,
     releasing,
 )
+from recruitment.people_table import WAITING
 from recruitment.services.erasure import erase_participant
 from recruitment.services.participants import (
     Chosen,
@@ -89,8 +90,9 @@ def _back(request: HttpRequest, participation: Participation) -> str:
 @of_study(Right.OWN)
 def pay_many(request: HttpRequest, study: Study) -> HttpResponse:
     """Pay the selected participants of a list, or the whole list."""
-    back = reverse("recruitment:ledger", args=[study.pk])
-    chosen, carry = _chosen(request)
+    back, (chosen, carry) = reverse("recruitment:ledger", args=[study.pk]), _chosen(request)
+    if (shown := request.POST.get("shown")) in WAITING:
+        back, carry = f"{back}?list={shown}", [*carry, ("shown", str(shown))]
     with told(request):
         awaiting = awaiting_payment(study, chosen)
         question = paying_awaiting(study, awaiting)

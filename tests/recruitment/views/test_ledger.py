@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
+from lxml.html import fromstring
 
 from annotation.counts import study_counts
 from annotation.models import Participation, Place, Rating
@@ -225,6 +226,25 @@ def test_a_confirmation_names_the_study_and_leads_back_to_where_it_was_asked(cli
     assert page.context["back"] == home
     page = client.post(url, {"list": "awaiting_payment"}, headers={"referer": "https://evil.org/"})
     assert page.context["back"] == reverse("recruitment:ledger", args=[study.pk])
+
+
+def test_no_two_buttons_of_payments_mean_the_same_and_the_list_stays(client):
+    study = paying_study(User.objects.create_superuser("ruth"))
+    client.force_login(User.objects.get())
+    address, pay = (
+        reverse(f"recruitment:{name}", args=[study.pk]) for name in ("ledger", "pay-many")
+    )
+    shown = {"list": "awaiting_payment"}
+    for n in (1, 2):
+        complete(person := make_participation(study, f"ann{n}"))
+        finish_participation(participation=person)
+        page = fromstring(client.get(address, shown).text)
+        assert len(page.xpath("//form[@id='pay']//button[@name='list']")) == (n > 1)
+        assert len(page.xpath("//form[@id='pay']//button[@name='choice']")) == 1
+    (kept,) = page.xpath("//form[@id='pay']//input[@name='shown']/@value")
+    refused_ = client.post(pay, {"choice": "selected", "shown": kept}, follow=True)
+    assert codes_on(refused_) == {"nobody_selected"}
+    assert refused_.redirect_chain[-1][0] == f"{address}?list=awaiting_payment"
 
 
 def test_fees_are_counted():
