@@ -10,7 +10,7 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.ledger import Ledger
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
-from tiebreak.digits import in_digits, money
+from tiebreak.digits import in_digits, money, rounded
 from tiebreak.reading.figures.planning.smallest_difference import smallest_differences
 from tiebreak.reading.messages import NO_PLAN_KNOWN, NOTHING_SHOWN
 from tiebreak.reading.while_open import sequence_finding, still_missing
@@ -114,7 +114,9 @@ def _within_a_pair(section: CriterionSection) -> str:
     least = smallest_differences(section).get(section.n_ratings)
     if least is None:
         return ""
-    rates = in_digits((1 + least) / 2), in_digits((1 - least) / 2)
+    least = float(rounded(least, 2))  # whose halves have three decimals at most
+    decimals = 3 if round(100 * least) % 2 else 2
+    rates = in_digits((1 + least) / 2, decimals), in_digits((1 - least) / 2, decimals)
     return f"A difference of {in_digits(least)} is, for example, {rates[0]} against {rates[1]}."
 
 

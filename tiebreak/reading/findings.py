@@ -135,7 +135,7 @@ def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
     scope = estimate.scope
     instances = INSTANCES[scope.instances]
     raters = RATERS["these" if of_these else scope.raters]
-    return f"The figures generalize {instances}{raters}."
+    return f"Numbers with an interval generalize {instances}{raters}."
 
 
 DRAWN_SUFFIXES = {"selected": ON_SELECTED, "dataset": OVER_DATASET}

@@ -153,12 +153,16 @@ def _chosen(section: CriterionSection) -> str:
     return said if len(names) > 1 else ""
 
 
+def pair_rates(section: CriterionSection) -> Mapping[str, Estimate]:
+    """Return the win rates within pairs, with the intervals that hold for all pairs at once if there are."""
+    systems = section.systems
+    together = systems.simultaneous.pairs if systems and systems.simultaneous else None
+    return together or (systems.pairs if systems else {})
+
+
 def hardest_pair(section: CriterionSection) -> tuple[str, Estimate, int]:
     """Return the pair for which the study sees the least, what it sees, and of how many pairs."""
-    systems = section.systems
-    rates: Mapping[str, Estimate] = systems.pairs if systems else {}
-    if systems and systems.simultaneous:
-        rates = systems.simultaneous.pairs or rates
+    rates = pair_rates(section)
     found = {pair: smallest_difference(rate) for pair, rate in rates.items()}
     known = {pair: one for pair, one in found.items() if one.is_defined}
     if not known:
@@ -196,7 +200,7 @@ def _number(estimate: Estimate, *, low: float = -1.0) -> Number:
 def scope_of(section: CriterionSection, question: str = "") -> str:
     """Return the sentence that says who the numbers of a question apply to, or all leading ones."""
     estimate, sentence = _main_estimate(section, question), ""
-    if estimate.is_defined and not is_of_selected(estimate):
+    if estimate.has_interval and not is_of_selected(estimate):
         sentence = scope_sentence(estimate, of_these=speaks_of_these(section))
         if estimate.scope.raters == "new" and not question:
             sentence += f" {REST_OF_THESE_RATERS}"

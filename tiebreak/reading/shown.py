@@ -37,7 +37,7 @@ from tiebreak.reading.messages import (
     STRATA_BY_AGREEMENT,
 )
 from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
-from tiebreak.reading.while_open import unreached, without_finding
+from tiebreak.reading.while_open import unreached, without_finding, without_interval
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.raters import Bias, BiasSection, RaterSets
 from tiebreak.report.model.report import CriterionSection
@@ -226,16 +226,18 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
         for name, kind in kinds_of(systems.machine_win_rates or {}, section.simple_raters).items()
     }
     rows, states_lead = [], unreached(section) is None
-    if sets:
+    if sets and states_lead:
         ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
-        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name), states_lead) for name in names]))
+        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name)) for name in names]))
     for title, scored in measures.items():
         if title == "Win rate" and states_lead:
             continue  # which the page's picture shows
         estimates = [scored[name] for name in names]
+        if not states_lead:  # as in the picture
+            estimates = [without_interval(one) for one in estimates]
         rows.append(_measure(title, estimates, kinds.get(title, "")))
     rows.append(Row("Items", 0, "", [Number(str(rates[n].n), "", Svg(), "") for n in names]))
-    return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets else notes)
+    return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets and states_lead else notes)
 
 
 def _measure(title: str, estimates: list[Estimate], kind: Kind) -> Row:
@@ -248,11 +250,11 @@ def _measure(title: str, estimates: list[Estimate], kind: Kind) -> Row:
     return Row(title, 0, "", numbers)
 
 
-def _ranks(ranks: RankSet | None, states_lead: bool) -> Number:
+def _ranks(ranks: RankSet | None) -> Number:
     if ranks is None:
         return _EMPTY_CELL
     shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
-    return Number(shown, "", Svg(), "", leads=states_lead and ranks.worst == 1)
+    return Number(shown, "", Svg(), "", leads=ranks.worst == 1)
 
 
 def head_to_head(section: CriterionSection) -> list[HeadToHead]:

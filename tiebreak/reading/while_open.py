@@ -19,6 +19,7 @@ from tiebreak.reading.messages import (
 from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.stopping import PairSequence, StoppingSection
+from tiebreak.stats import Estimate
 
 WIN_RATES = "Win rates"
 
@@ -78,6 +79,11 @@ def without_finding(
     if unreached(section) is None:
         return finding
     return heading, f"{NO_FINDING_YET} {finding[1]}"
+
+
+def without_interval(estimate: Estimate, reason: str | None = None) -> Estimate:
+    """Return the value alone: intervals for one look would show what no heading may say."""
+    return Estimate(estimate.value, n=estimate.n, reason=reason or estimate.reason)
 
 
 def while_unreached(figure: Figure, section: CriterionSection) -> Figure:

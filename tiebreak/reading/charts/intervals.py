@@ -35,6 +35,7 @@ LINE_KEY, THICK_KEY = (
     " for annotators like these, its thick part for these alone",
 )
 BARE_KEY = "a point without a line has no interval"
+LEAST_SPAN = 0.5  # of the possible values, on the axis of points without intervals
 Reference = tuple[float, str]
 Ground = Callable[[Canvas], Iterable[str]]
 
@@ -173,7 +174,13 @@ def _range(
         for end in (mark.estimate.value, mark.estimate.low, mark.estimate.high)
     ]
     low, high = padded([*ends, *references])
-    return (max(low, bounds[0]), min(high, bounds[1])) if bounds else (low, high)
+    if bounds is None:
+        return low, high
+    if not any(mark.estimate.has_interval for mark in marks):
+        # Nothing says how far apart is far, so points do not fill the picture.
+        short = max(0.0, LEAST_SPAN * (bounds[1] - bounds[0]) - (high - low)) / 2
+        low, high = low - short, high + short
+    return max(low, bounds[0]), min(high, bounds[1])
 
 
 def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:

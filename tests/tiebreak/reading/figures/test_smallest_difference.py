@@ -1,5 +1,6 @@
 """The picture of what a study can see, and what more ratings would change."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,11 +9,13 @@ from tests.metrics.studies import preferences
 from tests.tiebreak.reading.figures.test_differences import THIRD, TWO, of
 from tests.tiebreak.reading.findings.situations import watched
 from tiebreak.digits import in_digits
+from tiebreak.reading.charts.intervals import LEAST_SPAN, IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import NO_FINDING_YET
-from tiebreak.stats import smallest_difference
+from tiebreak.reading.shown import section_of
+from tiebreak.stats import Estimate, smallest_difference
 
 
 @pytest.mark.parametrize("rows", [TWO, [*TWO, *THIRD]])
@@ -30,6 +33,32 @@ def test_it_falls_with_the_root_of_the_number_of_ratings(rows):
     assert points[n] == pytest.approx(now)
     assert points[4 * n] == pytest.approx(now / 2)
     assert points[n // 4] == pytest.approx(now * 2)
+
+
+def test_the_heading_answers_whether_more_is_needed():
+    section = of([*TWO, *THIRD])
+    names = sorted(section.systems.simultaneous.pairs)
+    rate = section.systems.simultaneous.pairs[names[0]]
+    apart, close = replace(rate, value=0.8, low=0.7, high=0.9), replace(rate, low=0.4, high=0.9)
+    for n_open in range(len(names) + 1):
+        pairs = {name: close if n < n_open else apart for n, name in enumerate(names)}
+        together = replace(section.systems.simultaneous, pairs=pairs)
+        systems = replace(section.systems, simultaneous=together)
+        heading = smallest_difference_figure(replace(section, systems=systems)).finding
+        assert heading.startswith(f"Yes, for {n_open} of {len(names)}" if n_open else "No")
+        assert len(heading.split()) <= 15
+
+
+def test_a_running_study_has_intervals_in_picture_and_table_or_in_neither():
+    """Points without intervals do not fill the picture, however near they lie."""
+    for section, is_reached in ((of(TWO), True), (watched(of(TWO)), False)):
+        table = section_of("c", section).ranking
+        assert any(n.interval for row in table.rows for n in row.numbers) == is_reached
+        assert any(row.name.startswith("Rank set") for row in table.rows) == is_reached
+    near = [IntervalRow(str(one), (Mark("human", Estimate(one, n=9)),)) for one in (0.49, 0.51)]
+    chart = interval_chart(near, finding="", label="win rate", reference=0.5, bounds=(0, 1))
+    ticks = [float(one) for one in re.findall(r">(0\.\d+)</text>", chart.file()) if one[-2] == "."]
+    assert max(ticks) - min(ticks) >= LEAST_SPAN / 2
 
 
 def test_the_number_is_not_shown_again_below_its_picture():

@@ -99,7 +99,7 @@ AGREEMENT = (
         lambda: agreement(with_alpha(interval(-0.1, 0.3, instances="selected", raters="these"))),
         (
             f"{NO_AGREEMENT}{SELECTED} |",
-            "The figures generalize only to the selected instances, not to other annotators.",
+            "Numbers with an interval generalize only to the selected instances, not to other annotators.",
         ),
         (DATASET,),
     ),

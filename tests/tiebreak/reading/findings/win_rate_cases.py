@@ -147,12 +147,12 @@ WINS = (
         (
             f"{A_WINS}{DATASET}: win rate ",
             WEIGHTED,
-            "The figures generalize to the whole dataset and to similar annotators.",
+            "Numbers with an interval generalize to the whole dataset and to similar annotators.",
         ),
         (
             SELECTED,
             SIMILAR_RATERS,
-            "The figures generalize only to the selected instances and to similar annotators.",
+            "Numbers with an interval generalize only to the selected instances and to similar annotators.",
         ),
     ),
     Case(
@@ -165,7 +165,7 @@ WINS = (
         ),
         (
             f"{A_WINS}{SELECTED}: win rate ",
-            "The figures generalize only to the selected instances and to similar annotators.",
+            "Numbers with an interval generalize only to the selected instances and to similar annotators.",
         ),
         (DATASET, "to the whole dataset", SIMILAR_RATERS),
     ),
@@ -174,7 +174,7 @@ WINS = (
         lambda: wins(few_instances(9)),
         (
             TOO_FEW_ITEMS,
-            "The figures generalize only to these instances, not to other annotators.",
+            "Numbers with an interval generalize only to these instances, not to other annotators.",
         ),
         (A_WINS, NOBODY, SIMILAR_RATERS),
     ),

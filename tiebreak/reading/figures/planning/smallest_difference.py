@@ -5,7 +5,7 @@ from math import isnan, sqrt
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
-from tiebreak.reading.leading_numbers import hardest_pair
+from tiebreak.reading.leading_numbers import hardest_pair, pair_rates
 from tiebreak.report.model.report import CriterionSection
 
 NAME = "smallest-difference"
@@ -29,6 +29,15 @@ def smallest_differences(section: CriterionSection) -> dict[int, float]:
     return {} if isnan(now.value) else {n: now.value / sqrt(x) for x, n in sizes.items()}
 
 
+def _answer(section: CriterionSection) -> str:
+    """Return whether more ratings are needed to show which system of each pair is better."""
+    rates = [rate for rate in pair_rates(section).values() if rate.is_defined]
+    open_ = sum(not rate.has_interval or rate.low <= 0.5 <= rate.high for rate in rates)
+    if len(rates) > 1:
+        return f"Yes, for {open_} of {len(rates)} pairs" if open_ else "No, every pair differs"
+    return "Yes, no difference is shown" if open_ else "No, a difference is shown"
+
+
 def smallest_difference_figure(section: CriterionSection) -> Figure:
     """Return how the smallest difference falls with the number of ratings, which is a forecast."""
     pair, now, n_pairs = hardest_pair(section)
@@ -38,10 +47,7 @@ def smallest_difference_figure(section: CriterionSection) -> Figure:
     points = list(smallest_differences(section).items())
     so_far = tuple((n, least) for n, least in points if n <= size and least < 1)
     ahead = tuple((n, least) for n, least in points if n >= size)
-    finding = (
-        f"This study can see differences from {in_digits(now.value)};"
-        f" with four times the ratings, from {in_digits(ahead[-1][1])}"
-    )
+    finding = f"{_answer(section)}: this study sees differences from {in_digits(now.value)} on"
     return Figure(
         NAME,
         finding,

@@ -25,7 +25,7 @@ from tiebreak.reading.findings import (
     win_rate_finding,
 )
 from tiebreak.reading.messages import NO_SEQUENCE_YET, NO_SHARED_RANK
-from tiebreak.reading.while_open import has_sequences, unreached
+from tiebreak.reading.while_open import has_sequences, unreached, without_interval
 from tiebreak.reading.words import counted, counts_lines
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.report import CriterionSection
@@ -119,12 +119,8 @@ def win_rates_figure(section: CriterionSection) -> Figure:
     finding, sentence = win_rate_finding(section)
     stopping, thick, rests = unreached(section), THICK_KEY, ""
     if stopping and not has_sequences(stopping):
-        # Intervals for one look would show what the heading must not say.
         rates = {name: systems.win_rate[name] for name in best_first(systems)}
-        points = {
-            name: Estimate(rate.value, n=rate.n, reason=NO_SEQUENCE_YET)
-            for name, rate in rates.items()
-        }
+        points = {name: without_interval(rate, NO_SEQUENCE_YET) for name, rate in rates.items()}
         rows, reading, label = _rows(points), POINTS_READING, WIN_RATE
     elif stopping:
         rates = {" against ".join(p.systems): p.win_rate for p in stopping.pairs.values()}
