@@ -8,12 +8,13 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from studies.data.text_formats import formats_in_words, recognised_formats
 from studies.design.field_rows import FieldRows
 from studies.design.scale_cards import ScaleCards
 from studies.log_pages import PER_PAGE
-from studies.models import Criterion, Membership, Study, StudyEvent
+from studies.models import Criterion, Generation, Membership, Study, StudyEvent
 from studies.services import record_event
-from tests.pages import codes_on, levels_on, send
+from tests.pages import codes_on, levels_on, numbers_in, send
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.reading.words import scale_in_words
 
@@ -336,3 +337,29 @@ def test_owners_add_a_member_on_the_page_of_members(client, study):
     assert set(levels_on(page)) == {"success"}
     assert study.memberships.get(user__username="bea").role == "viewer"
     assert codes_on(page) == set()
+
+
+@pytest.mark.parametrize(
+    "step", ["studies:data", "studies:task", "recruitment:size", "recruitment:analysis-plan"]
+)
+def test_no_list_of_choices_is_to_be_left_empty(step, client, ruth):
+    study = make_study(member=ruth)
+    page = lxml.html.fromstring(client.get(page_of(step, study)).content)
+    for select in page.xpath("//select[@id]"):
+        told = page.xpath(f"//*[@id='{select.get('id')}_helptext']")
+        assert not any("Leave empty" in one.text_content() for one in told), select.get("name")
+
+
+@pytest.mark.parametrize(
+    ("n", "shown_as", "is_said"), [(0, "plain", False), (1, "plain", True), (20, "markdown", True)]
+)
+def test_the_signs_of_markdown_are_said_however_few_texts_have_them(n, shown_as, is_said, ruth):
+    study = make_study(instances=20, samples=1, member=ruth)
+    some = Generation.objects.filter(pk__in=Generation.objects.order_by("pk")[:n].values("pk"))
+    some.update(text="He studied **engineering physics** in Delft.")
+    formats = recognised_formats(study.dataset)
+    assert formats["generation_format"] == shown_as
+    Study.objects.update(**formats)
+    study.refresh_from_db()
+    assert numbers_in(formats_in_words(study)) >= ({str(n), "40"} if is_said else set())
+    assert bool(formats_in_words(study)) == is_said

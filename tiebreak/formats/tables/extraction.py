@@ -27,7 +27,7 @@ from tiebreak.odd_texts import OddTexts
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
 EMPTY = "The text of “{}” is missing. Fill it in, or leave the row out."
-MISSING_TEXT = "The text is a mark of a missing value. Fill in the text, or empty the cell."
+MISSING_TEXT = "The text “{}” is a mark of a missing value. Fill in the text, or empty the cell."
 NO_KEY = (
     "The row has no {}, which alone says which rows belong together. Fill it in, choose a column with ids,"
     " or say that empty cells repeat the value above."
@@ -311,8 +311,9 @@ class Extraction:
         texts = value if is_list_of_texts(value) else [_text(value, column)]
         if not all(text.strip() for text in texts):
             raise BadCell("empty_text", EMPTY.format(cell.system), column)
-        if column in self.plan.prose and any(map(is_missing, texts)):
-            raise BadCell("missing_text", MISSING_TEXT, column)
+        mark = next(filter(is_missing, texts), None) if column in self.plan.prose else None
+        if mark is not None:
+            raise BadCell("missing_text", MISSING_TEXT.format(mark), column)
         return list(texts)
 
     def _generations(

@@ -296,3 +296,11 @@ def test_instances_that_cannot_be_compared_are_named_with_the_reason(tmp_path):
         {"left", "alone"},
         {"q0"},
     ]
+
+
+def test_a_mark_of_a_missing_text_is_quoted(tmp_path):
+    texts = [words(9), "NULL", words(9), words(9)]
+    path = listed(tmp_path, prompt=[words(5) for _ in range(4)], gpt=texts, t5=texts[::-1])
+    found = [p.reason for p in summary_of(path).problems if p.code == "missing_text"]
+    assert found
+    assert all("“NULL”" in reason for reason in found)
