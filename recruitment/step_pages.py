@@ -53,6 +53,10 @@ from tiebreak.reading.words import counted
 
 Response = HttpResponseRedirect
 NINE_IN_TEN = "Leave empty for nine in ten of the items; from four items on, one may be wrong."
+MAIN_MACHINE = (
+    "The machine rater whose agreement with annotators is a leading number. Once the study has been opened,"
+    " the log and the report say who chose it when."
+)
 TAKEN = (
     " Each item takes one of the {} out of what is rated ({} of the comparisons), up to a quarter of"
     " them for training and test together."
@@ -319,6 +323,7 @@ class AnalysisPlanStep(CollectingStep):
             names = {*machines.values_list("pseudonym", flat=True), obj.main_machine} - {""}
             choices = [("", MOST_ANSWERS), *((name, name) for name in sorted(names))]
             form.base_fields["main_machine"].widget = forms.Select(choices=choices)
+            form.base_fields["main_machine"].help_text = MAIN_MACHINE
         return form
 
 

@@ -3,7 +3,7 @@
 from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import JSONObject
 
-from annotation.models import HIT, Comment, Place
+from annotation.models import Comment, Place
 from annotation.services.screening import reference_units_required
 from recruitment.models import Channel
 from recruitment.services.launch_checks import quick_checks
@@ -84,8 +84,6 @@ def launch_status(study: Study, facts: Facts) -> StepStatus:
         return missing("All responses are completed.")
     if study.opened_at is not None:
         return done(study.get_status_display())
-    if not facts["is_planned"]:
-        return missing("Plan the tasks, and open.")
     return missing("Ready to be checked and opened.")
 
 
@@ -149,7 +147,6 @@ register_step(
         guide="collecting#before-the-study-opens",
         status=launch_status,
         facts={
-            "is_planned": Exists(HIT.objects.main().filter(**_OF_STUDY)),
             "has_free": Exists(Place.objects.filter(**_OF_STUDY, completed_at=None)),
         },
     )

@@ -242,9 +242,8 @@ class DatasetSystemInline(ForResearchers, admin.StackedInline[System, Dataset]):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "server":
-            return forms.ChoiceField(
-                choices=model_servers, required=False, help_text=db_field.help_text
-            )
+            name = "The name of the model server in this installation."
+            return forms.ChoiceField(choices=model_servers, required=False, help_text=name)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -145,7 +145,8 @@ def about_channel(channel: Channel) -> dict[str, Any]:
     return {
         "privacy_notice": platform.privacy_notice(channel),
         "pay_claim": platform.claim_at_the_start(channel),
-        "contact": contact_of(channel),
+        # Where the consent names an address, that of the pay is for the pay alone.
+        "contact": "" if "@" in study.consent else contact_of(channel),
         "ids_kept_days": settings.TIEBREAK_KEEP.get("ids"),
         "pay": newcomers_pay(channel, collection.hits),
         "promised": study.promised_hourly_rate if study.reward else None,

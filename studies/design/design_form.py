@@ -26,6 +26,7 @@ class StudyDesignForm(OpenedModelForm):
         model = Study
         fields = "__all__"
         help_texts = {
+            "title": "Annotators see it as the heading.",
             "consent": "Text in Markdown. Below it, annotators read what is stored about them; this"
             " depends on how they were recruited.",
             "reward": "What one person gets for all the tasks they may do. Where each task is paid,"

@@ -140,7 +140,8 @@ class TaskStep(StepAdmin):
     url_name = "studies:task"
     change_form_template = "studies/task.html"
     fieldsets = (
-        (READ, {"fields": ("title", "guidelines", "consent")}),
+        ("The study", {"fields": ("title",)}),
+        (READ, {"fields": ("guidelines", "consent")}),
         _folded(
             "How texts are shown",
             *("source_format", "generation_format", "reference_format", "translation"),
