@@ -14,12 +14,7 @@ from typing import Any
 from scipy.stats import binomtest
 
 from annotation.models import Participation, Rater, Rating
-from annotation.services.screening import (
-    CheckRecord,
-    check_record,
-    check_records,
-    unanswered_checks,
-)
+from annotation.services.screening import CheckRecord, check_record, check_records
 from annotation.views.unit_presentation import Choice, choice_as_shown
 from studies.models import Unit, texts_of
 from tiebreak.digits import duration, percent
@@ -82,14 +77,12 @@ SAID = {
 class Evidence:
     """The signs of one participation, computed from its newest `answers`.
 
-    `translated` of them were given on a page that the browser had translated. `unanswered` gold checks
-    came after a task's own items, and were left.
+    `translated` of them were given on a page that the browser had translated.
     """
 
     answers: int
     translated: int
     checks: CheckRecord
-    unanswered: int
     signs: tuple[Sign, ...]
 
     def sign(self, name: str) -> Sign:
@@ -97,14 +90,13 @@ class Evidence:
 
 
 def evidence_of(participation: Participation) -> Evidence:
-    """Return the evidence about a participation, excluded ratings included, in four statements."""
+    """Return the evidence about a participation, excluded ratings included, in three statements."""
     rows = list(_answers_of([participation.pk])[:MAX_ANSWERS])[::-1]
-    checks, rater = check_record(participation), participation.rater_id
+    checks = check_record(participation)
     return Evidence(
         answers=len(rows),
         translated=sum(map(is_translated, rows)),
         checks=checks,
-        unanswered=unanswered_checks(participation.study_id, raters=[rater]).get(rater, 0),
         signs=_signs(rows, _by_unit(rows), checks),
     )
 

@@ -48,8 +48,6 @@ NOTHING = Cost()
 TENTH = Decimal("0.1")
 # More than so many times the promised hourly pay is rather a slip than generosity.
 FAR_BEYOND = 3
-# The last person is left with nearly all tasks that others do from this share on.
-NEARLY_ALL = 0.8
 
 
 class Proposal(NamedTuple):
@@ -267,13 +265,15 @@ def _lowest(pays: Sequence[Pay], asked: Asked | None, left: Collection) -> list[
 
 
 def _maximum_that_divides(left: Collection) -> int | None:
-    """Return the nearest maximum of tasks that leaves nobody, or somebody with nearly as many tasks."""
+    """Return the nearest maximum of tasks that leaves nobody with fewer.
+
+    Whoever has even one task fewer earns less an hour, as what comes before the first takes as long.
+    """
     tasks = left.tasks or 0
     low, high = max(1, tasks // 2), min(2 * tasks, left.hits)
     away = range(max(0, tasks - high), max(tasks - low, high - tasks) + 1)
     near = (n for d in away for n in (tasks - d, tasks + d) if low <= n <= high)
-    left_over = ((n, left.responses % n) for n in near)
-    return next((n for n, last in left_over if not last or last >= NEARLY_ALL * n), None)
+    return next((n for n in near if not left.responses % n), None)
 
 
 def _least_reward(study: Study, pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:

@@ -32,6 +32,7 @@ from annotation.counts import (
 from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
 from annotation.selectors import PAID_TASK, has_any
+from annotation.services.screening import unanswered_checks
 from jobs.clock import database_now
 from recruitment.admission import PAID, sum_of
 from recruitment.models import Channel, Payment
@@ -205,7 +206,9 @@ class Ledger:
     def rows_on_page(self, page: QuerySet[Participation]) -> list[LedgerRow]:
         """Return the rows of a page of `matches`, each with its lists, in two statements."""
         flags = {f"on_{name}": _is(which) for name, which in _lists(self.study).items()}
-        shown = self.people.filter(pk__in=page.values("pk")).annotate(**flags)
+        shown = self.people.filter(pk__in=page.values("pk")).annotate(
+            **flags, unanswered=unanswered_checks()
+        )
         return list(_rows(shown.order_by(*self._waiting_first)))
 
     @property

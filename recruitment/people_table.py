@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Participation
 from annotation.participant_evidence import Sign, worth_a_look
-from annotation.services.screening import CheckRecord, check_records, unanswered_checks
+from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
 from recruitment.terms import owed
 
@@ -81,7 +81,6 @@ class Person:
 
     row: LedgerRow
     checks: CheckRecord | None
-    unanswered: int
     # Why the person is worth a look.
     unusual: list[Sign] = field(default_factory=list)
 
@@ -145,14 +144,8 @@ def people_on(
     records = check_records(entries.study.pk, raters=raters) if raters else {}
     if unusual is None:
         unusual = worth_a_look([row.participation for row in rows])
-    left = unanswered_checks(entries.study.pk, raters=raters) if raters else {}
     people = [
-        Person(
-            row,
-            records.get(row.participation.rater_id),
-            left.get(row.participation.rater_id, 0),
-            unusual.get(row.participation.pk, []),
-        )
+        Person(row, records.get(row.participation.rater_id), unusual.get(row.participation.pk, []))
         for row in rows
     ]
     return sorted(people, key=lambda person: -len(person.unusual))

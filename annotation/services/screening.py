@@ -9,16 +9,18 @@ from math import ceil
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, OuterRef, Q
+from django.db.models.functions import Coalesce
 
 from annotation.messages import NO_TRY_LEFT, SCREENING_INCOMPLETE, TOO_MANY_PEOPLE, UNANSWERED
 from annotation.models import HIT, Assignment, Participation, Rating, ScreeningAttempt
-from annotation.selectors import Worksheet, reference_units
+from annotation.selectors import Worksheet, has_any, reference_units
 from annotation.services.addresses import has_room
 from annotation.services.exclusion import exclude_work, stop_work
 from annotation.services.planning import hits_to_collect
 from annotation.services.reference_units import ROLES
 from jobs.clock import database_now
+from studies.design.steps import count_of
 from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError, InvalidInput
 
@@ -397,14 +399,12 @@ def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
     return CheckRecord(right=sum(verdicts), failed=len(verdicts) - sum(verdicts))
 
 
-def unanswered_checks(study_id: str, *, raters: Collection[int]) -> dict[int, int]:
-    """Return by rater how many gold checks of counted tasks were left unanswered, if any were."""
+def unanswered_checks() -> Coalesce:
+    """Return, for a query of participations, how many gold checks of counted tasks have no answer."""
     answers = Rating.objects.filter(assignment=OuterRef("pk"), unit=OuterRef("check_unit"))
-    done = Assignment.objects.filter(
-        hit__study=study_id, rater__in=raters, completed_at__isnull=False, check_unit__isnull=False
-    )
-    left = done.exclude(status=Assignment.Status.ACTIVE).filter(~Exists(answers))
-    return dict(left.order_by().values_list("rater").annotate(n=Count("pk")))
+    done = Assignment.objects.filter(completed_at__isnull=False, check_unit__isnull=False)
+    left = done.exclude(status=Assignment.Status.ACTIVE).exclude(has_any(answers))
+    return count_of(left.filter(participation=OuterRef("pk")), "participation")
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:

@@ -11,6 +11,7 @@ from annotation.models import HIT, Participation, Rater
 from annotation.participant_answers import answers_page, given_answers
 from annotation.participant_evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
 from annotation.selectors import exclusions
+from annotation.services.screening import unanswered_checks
 from recruitment.ledger import is_on_platform, pays_by_platform, platform_title
 from recruitment.messages import PART_OF_OTHERS
 from recruitment.platforms import Platform, get_platform
@@ -95,7 +96,9 @@ def _participation(study: Study, public_id: str) -> Participation:
     )
     matches = Participation.objects.filter(study=study, public_id=public_id)
     related = matches.select_related("study", "rater", "submission__channel")
-    participation = related.annotate(hits=Count("assignments", filter=done)).first()
+    participation = related.annotate(
+        hits=Count("assignments", filter=done), unanswered=unanswered_checks()
+    ).first()
     if participation is None:
         raise Http404("This study has no such participant.")
     return participation

@@ -471,8 +471,8 @@ def test_tasks_that_are_left_for_the_last_person_are_paid_as_promised_too(tasks,
     assert {one for one in warnings(study) if "promise" in one} == code
     cost = forecast(study, hits=4)
     minutes = {part: round(n, 9) for part, n in cost.asked.parts.items()}
-    read = (400 + len(study.consent.split())) / 200
-    assert minutes == {"consent and guidelines": round(read, 9), "tasks": min(tasks, 4)}
+    read = round((400 + len(study.consent.split())) / 200, 1)
+    assert minutes == {"consent and guidelines": read, "tasks": min(tasks, 4)}
     lowest = {one.tasks: one.rate for one in cost.lowest}
     share = (study.reward / tasks).quantize(Decimal("0.01"), ROUND_UP)
     hours = Decimal(read + 1) / 60

@@ -9,14 +9,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment, Participation, Place, Rating
-from annotation.participant_evidence import evidence_of
 from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import find_work, lock_places
-from annotation.services.screening import check_record
+from annotation.services.screening import check_record, unanswered_checks
 from recruitment.admission import maximum
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment
+from recruitment.people_table import people_on
 from recruitment.platforms import get_platform
 from recruitment.services.leaving import leave_early
 from recruitment.services.lifecycle import close_study
@@ -336,7 +336,10 @@ def test_who_leaves_at_a_gold_check_is_paid_for_the_task_and_researchers_see_the
     assert (assignment.status, owed(ann.participation)) == ("completed", Decimal("0.50"))
     assert Rating.objects.filter(partial=True).count() == 0
     assert Rating.objects.counted().count() == 1
-    assert evidence_of(ann.participation).unanswered == 1
+    people = Participation.objects.annotate(unanswered=unanswered_checks())
+    assert people.get(pk=ann.participation.pk).unanswered == 1
+    (row,) = people_on(ledger(ann.study), people.filter(pk=ann.participation.pk))
+    assert row.participation.unanswered == 1
     end = ann.here()
     assert (end.context["done"], end.context["items"], end.context["is_completed"]) == (1, 1, True)
 
