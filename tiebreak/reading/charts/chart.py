@@ -251,7 +251,8 @@ class _Layout:
             self.write(strip.name, "group", PAD, WIDTH - 2 * PAD)
             return
         if strip.words and strip.css == "axis":
-            self.write(strip.words, "axis", (self.left + self.right) / 2, self.right - self.left)
+            middle = (self.left + self.right) / 2
+            self.write(strip.words, "axis", middle, 2 * (min(middle, WIDTH - middle) - PAD))
             return
         names = wrapped(shortened(strip.name), self.names) if strip.name else []
         words = wrapped(strip.words, self.right - self.left) if strip.words else []

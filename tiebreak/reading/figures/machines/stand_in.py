@@ -48,7 +48,7 @@ EQUAL_LABELS_READING = (
 ) + HIGHEST_FIRST
 EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator"
 EQUAL_LABELS_KEY = "band: two annotators, dashed: best possible machine"
-SEPARABILITY = "; separability (separability_raw in the ratings): how much more alike the texts of one system are than those of the two, at 0 no more"
+SEPARABILITY = "; separability (separability_raw in the ratings): how much more alike two texts of one system are than two of different systems, at 0 not at all"
 MAX_KINDS, MAX_CATEGORIES, ALL_ITEMS = 4, 8, STRATIFIERS["all"]
 BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
 Notes = Mapping[str, str]
