@@ -54,7 +54,7 @@ class Collecting:
 
     @cached_property
     def possible(self) -> int | None:
-        return still_possible(self.study, self.counts)
+        return still_possible(self.study, self.counts, self.counts.hits)
 
     @cached_property
     def accounting(self) -> Accounts:

@@ -58,11 +58,14 @@ def progress_figure(
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
 
 
-def still_possible(study: Study, counts: Progress) -> int | None:
-    """Return how many of the missing responses can come while a study collects, else None."""
+def still_possible(study: Study, counts: Progress, hits: int | None = None) -> int | None:
+    """Return how many of the missing responses can come while a study collects, else None.
+
+    ``hits`` is the number of its tasks, if it is known.
+    """
     if study.status != Study.Status.OPEN or not (counts.remaining and counts.completed):
         return None
-    hits = study.hits.main().count()
+    hits = study.hits.main().count() if hits is None else hits
     return responses_possible(study, maximum(study, hits), hits=hits, missing=counts.remaining)
 
 
