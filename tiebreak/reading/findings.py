@@ -135,7 +135,8 @@ def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
     scope = estimate.scope
     instances = INSTANCES[scope.instances]
     raters = RATERS["these" if of_these else scope.raters]
-    return f"Numbers with an interval generalize {instances}{raters}."
+    which = "Numbers with an interval" if estimate.has_interval else "The figures"
+    return f"{which} generalize {instances}{raters}."
 
 
 DRAWN_SUFFIXES = {"selected": ON_SELECTED, "dataset": OVER_DATASET}

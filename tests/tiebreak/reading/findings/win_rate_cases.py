@@ -174,7 +174,7 @@ WINS = (
         lambda: wins(few_instances(9)),
         (
             TOO_FEW_ITEMS,
-            "Numbers with an interval generalize only to these instances, not to other annotators.",
+            "The figures generalize only to these instances, not to other annotators.",
         ),
         (A_WINS, NOBODY, SIMILAR_RATERS),
     ),
