@@ -45,7 +45,7 @@ def test_pages_with_people_or_results_of_a_simulated_study_say_so(study):
         shows = any(one in html for one in names)
         if isinstance(frame, StudyFrame) and "<html" in html:
             shows |= frame.room in {"Collect", "Results"}
-            said = len(re.findall('class="[a-z ]*simulated"', html))
+            said = len(re.findall('class="[a-z -]*simulated"', html))
             spoke += said
             if shows and said != 1:
                 silent.add((name, said))

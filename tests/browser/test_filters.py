@@ -46,6 +46,22 @@ def test_a_part_is_chosen_kept_and_left_by_clicks(live_server, chromium_page: Pa
     expect(page.locator(".of-part")).to_have_count(0)
 
 
+def test_a_picture_starts_below_the_line_of_pages_which_has_the_filter(
+    live_server, chromium_page: Page, tmp_path
+):
+    page, study = chromium_page, of_two_kinds(tmp_path)
+    log_in(page, live_server.url, study)
+    for width, most in ((1440, 132), (360, 160)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{live_server.url}/studies/{study.pk}/results/systems/")
+        line, summary, data, lead = (
+            page.locator(selector).bounding_box()
+            for selector in (".study-nav", ".filter summary", "a[href*='/data-and']", ".lead-figure")
+        )
+        assert line["y"] <= summary["y"] and summary["x"] < data["x"]
+        assert lead["y"] <= most
+
+
 def test_a_part_is_chosen_from_a_row_of_the_picture(live_server, chromium_page: Page, tmp_path):
     page, study = chromium_page, of_two_kinds(tmp_path)
     log_in(page, live_server.url, study)

@@ -64,7 +64,7 @@ def test_ratings_of_bots_are_marked_where_they_are_downloaded_and_tabs_have_shor
     report = {"report": {"simulated": simulated}}
     ReportSnapshot.objects.update_or_create(study=study, digest="", defaults=report)
     page = client.get(at("data-and-report", study.pk)).content.decode()
-    assert ('class="wide simulated"' in page) == simulated
+    assert ('class="state-chip simulated"' in page) == simulated
     names = re.findall(r'class="short">([^<]+)<', page)
     assert len(set(names)) == len(QUESTIONS) + 1
     assert sum(map(len, names)) < 32  # letters, which fit into a line of a phone

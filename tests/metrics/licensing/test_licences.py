@@ -286,7 +286,7 @@ def test_without_bots_nothing_is_called_simulated(study):
 
 def test_the_page_says_that_ratings_are_simulated(bots_study):
     page = member(bots_study, "owner").get(page_of(bots_study))
-    assert 'class="wide simulated"' in page.content.decode()
+    assert 'class="state-chip simulated"' in page.content.decode()
     assert {row.simulated for row in page.context["machines"][0].rows if row.test} == {240, 120}
 
 
