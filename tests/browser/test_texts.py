@@ -84,6 +84,22 @@ def test_the_answers_stay_in_view_beside_texts_of_3000_words(
     assert page.evaluate("document.documentElement.scrollTop") == 0
 
 
+def test_the_question_stands_right_below_short_texts_beside_a_long_source(
+    chromium_page: Page, live_server
+):
+    page = chromium_page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    study = rated(page, live_server, ("A text.", "Another text."))
+    Instance.objects.filter(dataset=study.dataset).update(source=LONG)
+    page.reload()
+    source, pair, legend = (
+        page.locator(name).first.bounding_box() for name in (".source", ".pair", "legend")
+    )
+    assert source and pair and legend
+    assert 16 <= legend["y"] - pair["y"] - pair["height"] <= 32
+    assert source["y"] + source["height"] > 700
+
+
 def test_without_javascript_the_answers_are_in_view(browser, live_server):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
