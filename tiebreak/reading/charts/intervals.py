@@ -8,6 +8,7 @@ from functools import partial
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.chart import (
+    END,
     NO_KEY,
     NOTHING,
     Chart,
@@ -219,7 +220,10 @@ def _names_of(axis: Axis, lines: Sequence[Reference]) -> Strip:
 
 
 def _named(axis: Axis, line: Reference, canvas: Canvas) -> Iterator[str]:
-    yield words_at(canvas, (axis.at(line[0]), 0.5), line[1], dy=5)
+    at = axis.at(line[0]), 0.5
+    is_inside = END / 2 < at[0] < 1 - END / 2
+    write = canvas.text if is_inside else partial(words_at, canvas)
+    yield write(at, line[1], dy=5)
 
 
 def _band(ground: Ground, axis: Axis, band: Estimate, canvas: Canvas) -> Iterator[str]:
