@@ -56,9 +56,15 @@ def test_a_picture_starts_below_the_line_of_pages_which_has_the_filter(
         page.goto(f"{live_server.url}/studies/{study.pk}/results/systems/")
         line, summary, data, lead = (
             page.locator(selector).bounding_box()
-            for selector in (".study-nav", ".filter summary", "a[href*='/data-and']", ".lead-figure")
+            for selector in (
+                ".study-nav",
+                ".filter summary",
+                "a[href*='/data-and']",
+                ".lead-figure",
+            )
         )
-        assert line["y"] <= summary["y"] and summary["x"] < data["x"]
+        assert line["y"] <= summary["y"]
+        assert summary["x"] < data["x"]
         assert lead["y"] <= most
 
 

@@ -95,7 +95,9 @@ def test_the_question_stands_right_below_short_texts_beside_a_long_source(
     source, pair, legend = (
         page.locator(name).first.bounding_box() for name in (".source", ".pair", "legend")
     )
-    assert source and pair and legend
+    assert source
+    assert pair
+    assert legend
     assert 16 <= legend["y"] - pair["y"] - pair["height"] <= 32
     assert source["y"] + source["height"] > 700
 
