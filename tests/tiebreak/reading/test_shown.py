@@ -110,8 +110,11 @@ def test_pairs_of_systems_are_on_the_page_with_their_counts_and_not_folded(clien
     page = fromstring(client.get(reverse("metrics:results-tab", args=[study.pk, "systems"])).text)
     (row,) = page.xpath("//table[ancestor::*[@aria-labelledby='head-to-head-heading']]/tbody/tr")
     assert not row.xpath("ancestor::details")
-    shown = [cell.text_content().strip() for cell in row.xpath("td")]
-    assert shown[:3] == [str(pair.preferred[0]), str(pair.ties), str(pair.preferred[1])]
+    left, ties, right = (
+        one.text_content().split() for one in row.xpath("td/*[@class='counted']/*")
+    )
+    assert (left, right) == ([first, str(pair.preferred[0])], [str(pair.preferred[1]), second])
+    assert ties[0] == str(pair.ties)
 
 
 @pytest.mark.parametrize(("label", "first"), [(-1, "a"), (1, "b")])

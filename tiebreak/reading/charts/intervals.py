@@ -97,7 +97,8 @@ def shares_glyph(counts: Mapping[str, int]) -> Svg:
         width = 200 * n / total if total else 0.0
         parts.append(tag("rect", x=left, y=0, width=width, height=12, class_=f"part-{name}"))
         left += width
-    return svg(200, 12, "; ".join(f"{n:,}" for n in counts.values()), parts, "glyph")
+    words = "; ".join(f"{n:,}" for n in counts.values())
+    return svg(200, 12, words, parts, "glyph", preserveAspectRatio="none")
 
 
 def interval_chart(

@@ -292,7 +292,12 @@ def paint(name: str) -> dict[str, Any]:
 
 
 def svg(
-    width: float, height: float, description: str, body: Iterable[str], css_class: str = "chart"
+    width: float,
+    height: float,
+    description: str,
+    body: Iterable[str],
+    css_class: str = "chart",
+    **attributes: Any,
 ) -> Svg:
     return Svg(  # `tag` and `escape` escaped every text in it
         tag(
@@ -307,5 +312,6 @@ def svg(
             role="img",
             class_=css_class,
             aria_label=description,
+            **attributes,
         )
     )
