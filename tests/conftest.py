@@ -10,7 +10,7 @@ from typing import Any
 import hypothesis
 import pytest
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
@@ -87,6 +87,20 @@ def _knows_json(connection: BaseDatabaseWrapper, **_: Any) -> None:
     because the question begins a transaction that may write.
     """
     connection.features.supports_json_field = True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Let nothing count the rows of PostgreSQL's tables while tests run.
+
+    It would not see what a test never commits and take full tables for empty, and PostgreSQL would then
+    choose plans that take minutes.
+    """
+    if is_postgresql():
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            for table in connection.introspection.table_names(cursor):
+                name = connection.ops.quote_name(table)
+                cursor.execute(f"ALTER TABLE {name} SET (autovacuum_enabled = off)")
 
 
 @pytest.fixture(scope="module")
