@@ -115,8 +115,11 @@ class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
     def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
         """Say at the numbers of items that what training and the test show is not rated."""
         formset = super().get_formset(request, obj, **kwargs)
-        n = Instance.objects.filter(dataset=obj.dataset_id).count() if obj and obj.dataset_id else 0
-        for name in {"training_units", "qualification_units"} & formset.form.base_fields.keys():
+        counts = {"training_units", "qualification_units"} & formset.form.base_fields.keys()
+        if obj is None or not obj.dataset_id or is_frozen(obj) or not counts:
+            return formset
+        n = Instance.objects.filter(dataset=obj.dataset_id).count()
+        for name in counts:
             if n:
                 taken = TAKEN.format(counted(n, "instance"), percent(1 / n))
                 formset.form.base_fields[name].help_text += taken

@@ -70,10 +70,10 @@ class FieldRows(forms.Widget):
 def names_of_fields(study: Study) -> list[str]:
     """Return the names of further texts that the study's instances have, as far as they can be shown."""
     rows = Instance.objects.filter(dataset=study.dataset_id).order_by("pk")
-    names: dict[str, None] = {}
+    names: set[str] = set()
     for metadata in rows.values_list("metadata", flat=True)[:INSTANCES_READ]:
-        names |= dict.fromkeys(metadata)
-    return [name for name in names if _can_be_shown(name)]
+        names.update(metadata)
+    return sorted(filter(_can_be_shown, names))
 
 
 def _lines(data: Mapping[str, Any], name: str) -> Iterator[str]:

@@ -31,8 +31,8 @@ def test_by_the_open_link_each_completed_task_is_paid():
     assert rules(paying()) == [PER_TASK.format("0.50 GBP")]
 
 
-def test_an_amount_that_does_not_divide_is_rounded_up_and_says_so():
-    assert rules(paying(3)) == [PER_TASK.format("about 0.67 GBP")]
+def test_an_amount_that_does_not_divide_is_rounded_down_and_says_so():
+    assert rules(paying(3)) == [PER_TASK.format("about 0.66 GBP")]
 
 
 @pytest.mark.parametrize("study", [{"reward": None}, {"reward": "0.00"}, {"tasks": 1}])

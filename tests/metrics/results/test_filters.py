@@ -5,12 +5,14 @@ import io
 import json
 import pickle
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
+from django.core.cache import caches
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import QuerySet
@@ -229,6 +231,15 @@ def test_gold_checks_beside_a_part_are_said_to_be_of_the_whole_study(client, stu
         assert ("data-of-whole" in page.text) == is_said
 
 
+@pytest.fixture
+def no_kept_annotators() -> Iterator[None]:
+    """What pages keep of annotators is neither of another test nor left to one."""
+    caches["annotators"].clear()
+    yield
+    caches["annotators"].clear()
+
+
+@pytest.mark.usefixtures("no_kept_annotators")
 def test_what_is_of_the_whole_study_is_said_wherever_a_part_has_it(client, study, monkeypatch):
     sign = Sign("agreement", 0.58, 40, 0.81, is_unusual=True)
     raters = [

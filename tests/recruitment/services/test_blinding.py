@@ -180,8 +180,9 @@ def test_texts_that_are_no_outputs_are_one_warning_that_leads_to_their_items(
 
 def test_a_system_whose_texts_are_cut_off_is_warned_of():
     study = make_study(instances=12, samples=1)
-    cut = Concat(Value("The committee met on Tuesday to discuss road "), Cast("pk", TextField()))
-    Generation.objects.update(text=Concat(cut, Value(".")))
+    road = Value("The committee met on Tuesday to discuss road ", TextField())
+    cut = Concat(road, Cast("pk", TextField()))
+    Generation.objects.update(text=Concat(cut, Value(".", TextField())))
     assert "telltale_texts" not in warnings_of(study)
     Generation.objects.filter(system__name="system-1").update(text=cut)
     assert {"12", "0"} <= numbers_in(warnings_of(study)["telltale_texts"])

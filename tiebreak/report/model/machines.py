@@ -43,12 +43,10 @@ class MachineReplacement:
     simulated: int
     """How many of the labels were given by bots, not by people."""
     agreement: ProportionOrNaN
-    """How often the machine's label equals that of one annotator at random, averaged over items as
-    in `single_human_machine`, after a draw with weights; NaN without labels, and on scales with many
-    values."""
+    """How often the machine's label equals an annotator's, averaged over instances, after a draw
+    with weights; NaN without labels, and on scales with many values."""
     unweighted_agreement: ProportionOrNaN
-    """The same averaged over instances and without weights, with which drift compares new labels, one
-    of each instance."""
+    """The same without weights, with which drift compares new labels of such instances."""
     tests: tuple[LicenceTest, ...]
     """The alternative annotator test for each ε; empty for classes by agreement among annotators."""
     agreement_low: ProportionOrNaN = NAN

@@ -89,11 +89,12 @@ def _replacement(
     unit = criterion.unit[compared]
     entered = np.isin(np.arange(criterion.n_units), unit)
     weights, _ = DesignWeights.of_entering(criterion, entered)
-    items, item, sizes = np.unique(unit, return_inverse=True, return_counts=True)
-    instance = np.unique(criterion.clusters[items], return_inverse=True)[1]
-    of_items, weight = np.bincount(item, agreements[compared]) / sizes, weights[items]
-    of_instances = np.bincount(instance, of_items) / np.bincount(instance)
-    of_ratings = (weight / weight.sum() / sizes)[item]
+    _, instance = np.unique(criterion.clusters[unit], return_inverse=True)
+    sizes = np.bincount(instance)
+    of_instances, weight = (
+        np.bincount(instance, column) / sizes for column in (agreements[compared], weights[unit])
+    )
+    of_ratings = (weight / weight.sum() / sizes)[instance]
     guessing: dict[str, float] = {}
     reason = NO_EXACT_AGREEMENT if criterion.is_slider else None
     is_defined = len(unit) and reason is None
@@ -103,11 +104,11 @@ def _replacement(
             guessing[name] = max(guessing.get(name, 0.0), min(1.0, float(of_ratings @ agrees)))
     return MachineReplacement(
         labels=len(unit),
-        instances=len(of_instances),
+        instances=len(sizes),
         simulated=int(np.count_nonzero(criterion.rows["simulated"][compared])),
-        agreement=float(np.average(of_items, weights=weight)) if is_defined else NAN,
+        agreement=float(np.average(of_instances, weights=weight)) if is_defined else NAN,
         unweighted_agreement=float(of_instances.mean()) if is_defined else NAN,
-        agreement_low=_lowest(of_items, instance, weight) if is_defined else NAN,
+        agreement_low=_lowest(of_instances, weight) if is_defined else NAN,
         guessing=guessing,
         reason=reason,
         tests=licence_tests(
@@ -147,14 +148,13 @@ def _guesses(
             yield name, np.where(guess < 0, coin, label == guess)
 
 
-def _lowest(values: Numbers, instances: Codes, weights: Numbers) -> float:
-    """Return the lower end of the 95% interval of a mean over items, which share instances.
+def _lowest(values: Numbers, weights: Numbers) -> float:
+    """Return the lower end of the 95% interval of a mean over instances.
 
     Without variation it is the exact binomial one of instances that all agree.
     """
     mean, unknown = float(np.average(values, weights=weights)), np.full(len(values), -1)
     point = Estimate(mean, mean, mean, stated_scope=THESE)
+    instances = np.arange(len(values))
     wide = two_way_mean(values, instances, unknown, narrow=point, weights=weights)
-    if wide.low < mean:
-        return wide.low
-    return float(mean * 0.025 ** (1 / effective_size(np.bincount(instances, weights))))
+    return wide.low if wide.low < mean else mean * 0.025 ** (1 / effective_size(weights))

@@ -67,13 +67,13 @@ def test_a_machine_may_fail_in_one_category_only():
     assert news.machines["judge"].labels == 750
 
 
-def test_agreement_is_averaged_over_items_and_its_reference_for_drift_over_instances():
+def test_agreement_is_averaged_over_instances():
     rows = [
         {"unit": unit, "instance": instance, "rater": rater, "label": label, "criterion": "c"}
         for unit, instance, rater, label in (
             ("u1", "i1", "a", "yes"),
             ("u1", "i1", "b", "yes"),
-            ("u2", "i1", "a", "yes"),
+            ("u2", "i1", "a", "no"),
             ("u3", "i2", "a", "no"),
             ("u4", "i3", "a", "yes"),
         )
@@ -85,8 +85,7 @@ def test_agreement_is_averaged_over_items_and_its_reference_for_drift_over_insta
     ]
     judge = strata_of(rows)["all", "all"].machines["judge"]
     assert (judge.labels, judge.instances) == (4, 2)
-    assert judge.agreement == pytest.approx((1 + 1 + 0) / 3)
-    assert judge.unweighted_agreement == pytest.approx((1 + 0) / 2)
+    assert judge.agreement == pytest.approx((2 / 3 + 0) / 2)
 
 
 def test_labels_by_bots_are_counted_in_their_strata():
