@@ -138,7 +138,13 @@ WORDS = """before => {
 
 
 def check_begins(page: Page) -> None:
-    """Check that what a page is about begins near its top, below the study's rooms."""
+    """Check that what a page is about begins near its top, below the study's rooms.
+
+    So it does when the page arrives: the filter, which opens below the rooms, is closed.
+    """
+    page.evaluate(
+        "() => document.querySelectorAll('.filter').forEach(one => { one.open = false; })"
+    )
     top = page.evaluate(
         "() => document.querySelector('main').getBoundingClientRect().top + scrollY"
     )
