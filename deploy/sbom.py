@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
+from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentScope, ComponentType
 from cyclonedx.output import make_outputter
@@ -88,7 +88,7 @@ def of_library(pins: list[Pin], project: Path) -> list[Pin]:
 
 
 def component(pin: Pin, policy: Policy) -> Component:
-    """Describe a version. What is for other machines only has no licence here."""
+    """Describe a version, by the hashes of all its files. What is for other machines only has no licence here."""
     package = pin.installed()
     files = [Path(str(path.locate())) for path in (package and package.files) or ()]
     return Component(
@@ -100,13 +100,7 @@ def component(pin: Pin, policy: Policy) -> Component:
         scope=ComponentScope.REQUIRED if pin.is_for_this_machine else ComponentScope.OPTIONAL,
         licenses=policy.licences(pin.name, stated(package.metadata)) if package else (),
         components=vendored(files, str(pin.url), policy),
-        external_references=[
-            ExternalReference(
-                type=ExternalReferenceType.DISTRIBUTION,
-                url=XsUri(f"https://pypi.org/project/{pin.name}/{pin.version}/"),
-                hashes=[HashType(alg=SHA_256, content=one) for one in pin.hashes],
-            )
-        ],
+        hashes=[HashType(alg=SHA_256, content=one) for one in pin.hashes],
     )
 
 
