@@ -17,7 +17,7 @@ from studies.models import Unit
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.machines import create, settings_of
 from tests.machine_raters.sections import codes_of, section_on
-from tests.machine_raters.synthetic.rag import make_rag_study
+from tests.machine_raters.synthetic.rag import make_study_of_two_questions
 from tests.refusals import refused
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 
@@ -32,11 +32,7 @@ BOTH = settings_of("judge") | {"criteria": [FIRST, SECOND], "asks_together": Tru
 def study(client):
     user = User.objects.create_user("ada", is_staff=True)
     client.force_login(user)
-    study = make_rag_study(owner=user, protocol="rag-pairs")
-    for criterion in study.criteria.all():
-        criterion.question = f"Question about {criterion.name}?"
-        criterion.save()
-    return study
+    return make_study_of_two_questions(user)
 
 
 def lines(first: str, second: str) -> str:

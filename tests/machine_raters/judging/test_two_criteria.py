@@ -25,7 +25,7 @@ from tests.annotation.tallies import recount, stored_tallies
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.machines import again, create, settings_of
 from tests.machine_raters.sections import section_on
-from tests.machine_raters.synthetic.rag import make_rag_study
+from tests.machine_raters.synthetic.rag import make_study_of_two_questions
 from tests.machine_raters.synthetic.test_synthetic import writes
 from tests.refusals import refused
 from tiebreak.gateway import Failed, GatewayError
@@ -41,11 +41,7 @@ BOTH = settings_of("judge") | {"criteria": [FIRST, SECOND]}
 def study(client):
     user = User.objects.create_user("ada", is_staff=True)
     client.force_login(user)
-    study = make_rag_study(owner=user, protocol="rag-pairs")
-    for criterion in study.criteria.all():
-        criterion.question = f"Question about {criterion.name}?"
-        criterion.save()
-    return study
+    return make_study_of_two_questions(user)
 
 
 @pytest.fixture

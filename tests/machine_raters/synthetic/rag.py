@@ -42,3 +42,12 @@ def make_rag_study(
     study = Study.objects.get(pk=study.pk)
     plan_hits(study=study)
     return open_knowingly(study)
+
+
+def make_study_of_two_questions(owner: User) -> Study:
+    """Create a study of pairs whose two criteria are asked about in words that tell them apart."""
+    study = make_rag_study(owner=owner, protocol="rag-pairs")
+    for criterion in study.criteria.all():
+        criterion.question = f"Question about {criterion.name}?"
+        criterion.save()
+    return study
