@@ -66,5 +66,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section(f"{costs.total():.0f} seconds of processor, and the costliest files")
     for name, seconds in costs.most_common(SHOWN):
         terminalreporter.line(f"{seconds:7.1f}  {name}")
-    for name in sorted(flaky_tests(terminalreporter)):
-        terminalreporter.line(f"FLAKY  {name}")
+    flaky = flaky_tests(terminalreporter)
+    for report in terminalreporter.stats.get("rerun", ()):
+        if report.nodeid in flaky:
+            terminalreporter.line(f"FLAKY  {report.nodeid}\n{report.longreprtext}")

@@ -32,3 +32,4 @@ def test_more_than_a_few_second_tries_fail_the_run(flaky, code, workers, tmp_pat
     command = [sys.executable, "-m", "pytest", *ALONE, "-n", workers, "-c", settings, path]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout.count("FLAKY")) == (code, flaky), run.stdout + run.stderr
+    assert run.stdout.count("assert is_second") >= flaky, "why each one needed it"
