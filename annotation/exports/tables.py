@@ -12,7 +12,6 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from annotation.models import HIT, Comment, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import generation_rows, instance_rows
-from studies.instance_selection.scoring import normalised_deltas
 from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
 from studies.models.shown_fields import field_cells
 from studies.models.unit import UnitQuerySet
@@ -21,12 +20,14 @@ from tiebreak.formats.export_columns import (
     COMMENTS,
     DESIGN,
     REFERENCE_ANSWERS,
+    SCOPE,
     SEPARABILITY,
     Columns,
 )
 from tiebreak.formats.preferences import Comparison
 from tiebreak.formats.rows import Row
 from tiebreak.scales import BAD, Scale
+from tiebreak.similarity.scores import normalised_deltas
 
 BATCH = 1000
 _UNIT = {
@@ -124,10 +125,7 @@ def _scored_pair(scores: QuerySet[SeparabilityScore]) -> Iterator[Row]:
     rows = _rows(scores.order_by("instance"), _SCORE)
     deltas = normalised_deltas([tuple(row[name] for name in _ALIGNMENTS) for row in rows])
     for row, delta in zip(rows, deltas, strict=True):
-        scope = (
-            f"all scored instances of the dataset, for {row['system_a']} and {row['system_b']} by"
-            f" {row['similarity']}"
-        )
+        scope = SCOPE.format(a=row["system_a"], b=row["system_b"], similarity=row["similarity"])
         settings = json.dumps(row["similarity_settings"], sort_keys=True, ensure_ascii=False)
         row["similarity_settings"] = settings if row["similarity_settings"] else ""
         yield {**row, "separability": delta, "scope": scope, "scope_instances": len(rows)}

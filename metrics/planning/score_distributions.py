@@ -5,43 +5,13 @@ The database counts the scores, so the cost in memory does not grow with their n
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Floor
 
 from studies.models import SeparabilityScore, Study
-from tiebreak.reading.charts.axes import round_step
-
-MAX_STEPS = 40
-
-
-@dataclass(frozen=True)
-class Bin:
-    """How many instances have a δ from `low` to below `high`."""
-
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True)
-class ScoreDistribution:
-    """δ of one study's pair of systems; `above_zero` counts instances that can be told apart."""
-
-    study: Study
-    systems: tuple[str, str]
-    n: int
-    mean: float
-    low: float
-    high: float
-    above_zero: int
-    bins: tuple[Bin, ...]
-
-    @property
-    def name(self) -> str:
-        return " – ".join(self.systems)
+from tiebreak.reading.figures.separability import Bin, ScoreDistribution, bin_width
 
 
 def score_distributions(studies: Sequence[Study], similarity: str) -> list[ScoreDistribution]:
@@ -54,11 +24,11 @@ def score_distributions(studies: Sequence[Study], similarity: str) -> list[Score
     ends = scores.aggregate(low=Min("delta"), high=Max("delta"))
     if ends["low"] is None:
         return []
-    width = round_step(ends["high"] - ends["low"], MAX_STEPS)
+    width = bin_width(ends["low"], ends["high"])
     groups = _groups(scores, width)
     return [
-        _distribution(study, (a.name, b.name), groups[key], width)
-        for study in studies
+        _distribution(place, study.title, (a.name, b.name), groups[key], width)
+        for place, study in enumerate(studies)
         for a, b in study.system_pairs()
         if (key := (study.dataset_id, a.pk, b.pk)) in groups
     ]
@@ -83,7 +53,7 @@ def _groups(
 
 
 def _distribution(
-    study: Study, systems: tuple[str, str], rows: list[dict[str, Any]], width: float
+    place: int, study: str, systems: tuple[str, str], rows: list[dict[str, Any]], width: float
 ) -> ScoreDistribution:
     n = sum(row["n"] for row in rows)
     return ScoreDistribution(
@@ -94,6 +64,7 @@ def _distribution(
         low=rows[0]["low"],
         high=rows[-1]["high"],
         above_zero=sum(row["above"] for row in rows),
+        place=place,
         bins=tuple(Bin(row["step"] * width, (row["step"] + 1) * width, row["n"]) for row in rows),
     )
 

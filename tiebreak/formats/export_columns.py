@@ -84,6 +84,13 @@ SEPARABILITY: Columns = {
     "scope_instances": "number of instances in the scope",
     "truncated": "how many of the instance's texts exceeded the encoder's maximum length",
 }
+# What the column `scope` says of scores.
+SCOPE = "all scored instances of the dataset, for {a} and {b} by {similarity}"
+# Scores of a file of generations, which knows no categories.
+SCORES: Columns = {
+    **{name: meaning for name, meaning in SEPARABILITY.items() if name != "category"},
+    "reason": "why there is no δ, as a sentence; otherwise empty",
+}
 REFERENCE_ANSWERS: Columns = {
     "unit": "id of the reference item, as in the ratings",
     "role": "gold, training or qualification",

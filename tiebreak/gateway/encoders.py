@@ -324,6 +324,15 @@ def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> Transform
     )
 
 
+def open_encoder(
+    name: str = "", *, device: str = "cpu", dtype: str = "float32"
+) -> TransformersEncoder:
+    """Load the encoder of a folder or a name on the hub, or without a name the bundled one."""
+    if name:
+        return TransformersEncoder(name, device=device, dtype=dtype)
+    return bundled_encoder(device=device, dtype=dtype)
+
+
 def to_device(device: Any, *arrays: NDArray[Any]) -> list[Any]:
     """Copy arrays to a device, without waiting for a GPU to finish its earlier work."""
     torch = optional.load("torch")

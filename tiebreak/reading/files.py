@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from tiebreak.reading.document.content import ReportDocument
 from tiebreak.reading.document.html import as_html
 from tiebreak.reading.document.latex import as_latex
 from tiebreak.reading.document.pdf import as_pdf
+from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import figure_file
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.report import Report
@@ -44,15 +45,22 @@ def _latex(_: Report, document: ReportDocument, path: Path) -> None:
 
 
 def _figures(report: Report, _: ReportDocument, folder: Path) -> None:
+    for criterion, about in report.criteria.items():
+        prefix = f"{criterion}-" if len(report.criteria) > 1 else ""
+        write_figures(folder, figures_of(about), prefix=prefix, is_simulated=report.simulated)
+
+
+def write_figures(
+    folder: Path, figures: Iterable[Figure], *, prefix: str = "", is_simulated: bool = False
+) -> None:
     """Write every figure as SVG with its data as CSV, and as PDF where that can be typeset."""
     kinds = ["svg", "csv"] + ["pdf"] * is_installed(TYPESETTER)
     folder.mkdir(parents=True, exist_ok=True)
-    for criterion, about in report.criteria.items():
-        prefix = f"{_NO_FILE_NAME.sub('-', criterion)}-" if len(report.criteria) > 1 else ""
-        for figure in figures_of(about):
-            for kind in kinds:
-                file = figure_file(figure, kind, is_simulated=report.simulated)
-                _whole(folder / f"{prefix}{figure.name}.{kind}", file)
+    for figure in figures:
+        name = _NO_FILE_NAME.sub("-", f"{prefix}{figure.name}")
+        for kind in kinds:
+            file = figure_file(figure, kind, is_simulated=is_simulated)
+            _whole(folder / f"{name}.{kind}", file)
 
 
 def _whole(path: Path, content: bytes) -> None:

@@ -1,6 +1,6 @@
-"""The leading numbers of a report as a table on the terminal."""
+"""The terminal: the leading numbers of a report as a table, tables, and the bar of progress."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
 from tiebreak.reading.findings import (
@@ -17,6 +17,7 @@ from tiebreak.report.model.report import CriterionSection
 
 WIDTH = 100
 INDENT = "    "
+BAR = 30
 INFERRED = " (inferred from the labels; --scale declares another)"
 
 
@@ -63,11 +64,24 @@ def what_was_read(about: CriterionSection, *, inferred: str = INFERRED) -> str:
 
 def _table(numbers: list[LeadingNumber]) -> Iterator[str]:
     rows = [(one.title, one.number.text, one.number.interval, one.told) for one in numbers]
-    titles = ("", "value", "95% interval", "")
-    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    lines = as_table(("", "value", "95% interval", ""), rows)
     reasons = ("", *(one.number.reason for one in numbers))
-    for row, reason in zip((titles, *rows), reasons, strict=True):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip()
+    for line, reason in zip(lines, reasons, strict=True):
+        yield line
         if reason:
             yield fill(reason, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
+
+
+def as_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table, in columns that are as wide as their longest cell."""
+    lines = [titles, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for row in lines:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def progress_bar(done: int, of: int, what: str) -> str:
+    """Return a line that is written over by the next, until all is done."""
+    bar = "█" * (BAR * done // max(of, 1))
+    return f"{bar:░<{BAR}} {done:,} of {of:,} {what}" + ("\n" if done == of else "\r")

@@ -8,9 +8,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from studies.commands import study_named
 from studies.instance_selection.scoring import score_separability
 from studies.refusals import as_command_error
+from tiebreak.reading.terminal import progress_bar
 from tiebreak.similarity import SIMILARITIES
-
-WIDTH = 30
 
 
 class Command(BaseCommand):
@@ -38,6 +37,4 @@ class Command(BaseCommand):
 
     def _bar(self, done: int, of: int) -> None:
         if self.stderr.isatty():
-            bar = "█" * (WIDTH * done // max(of, 1))
-            end = "\n" if done == of else "\r"
-            self.stderr.write(f"{bar:░<{WIDTH}} {done} of {of} instances", ending=end)
+            self.stderr.write(progress_bar(done, of, "instances"), ending="")

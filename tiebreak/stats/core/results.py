@@ -140,12 +140,12 @@ class Estimate:
             The fields by name, with None in place of NaN.
         """
         return {
-            "value": _nullable(self.value),
-            "low": _nullable(self.low),
-            "high": _nullable(self.high),
+            "value": none_if_nan(self.value),
+            "low": none_if_nan(self.low),
+            "high": none_if_nan(self.high),
             "n": self.n,
             "reason": self.reason,
-            "standard_error": _nullable(self.standard_error),
+            "standard_error": none_if_nan(self.standard_error),
             "method": self.method,
             "scope": self.scope.as_json(),
             "narrower": [interval.as_json() for interval in self.narrower],
@@ -213,5 +213,5 @@ def undefined(reason: str, n: int = 0) -> Estimate:
     return Estimate(value=NAN, n=n, reason=reason)
 
 
-def _nullable(number: float) -> float | None:
+def none_if_nan(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
