@@ -132,6 +132,18 @@ def test_a_bundle_is_analysed(installed, tmp_path):
     assert json.loads(run.stdout)["n_used"] == 12
 
 
+def test_texts_are_scored(installed, tmp_path):
+    bundle = make_bundle(tmp_path / "bundle")
+    scored = installed.tiebreak(
+        "separability", bundle, "--similarity", "rouge1", "--out", tmp_path / "scores.csv", "--json"
+    )
+    assert scored.returncode == 0, scored.stderr
+    assert json.loads(scored.stdout)["pairs"]["old – new"]["scored"] == 3
+    encoded = installed.tiebreak("separability", bundle, "--out", tmp_path / "encoded.csv")
+    assert encoded.returncode == 1
+    assert encoded.stderr.strip().endswith("Install it with: pip install 'tiebreak[embeddings]'")
+
+
 def test_six_ratings_give_numbers_a_page_with_figures_and_tables(installed, tmp_path):
     ratings = tmp_path / "ratings.csv"
     ratings.write_text(SIX)

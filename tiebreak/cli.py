@@ -1,4 +1,4 @@
-"""The command line `tiebreak`: `analyze`, `convert`, `compare`, `plan` and `verify`.
+"""The command line `tiebreak`: analyses of ratings, and work on whole files of texts.
 
 The server's management commands `analyze` and `convert` use the same options and functions.
 """
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
+from tiebreak.batch.separability import score_file
+from tiebreak.batch.unfinished import check_output
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.comparison import compare_ratings
 from tiebreak.formats.layouts import (
@@ -26,10 +28,12 @@ from tiebreak.formats.layouts import (
 )
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.readers import READERS, Converted, convert as read_published
+from tiebreak.gateway import GatewayError
+from tiebreak.gateway.encoders import DTYPES, open_encoder
 from tiebreak.optional import TYPESETTER, load
 from tiebreak.reading.document.of_report import document_of
-from tiebreak.reading.files import WRITTEN
-from tiebreak.reading.terminal import as_text
+from tiebreak.reading.files import WRITTEN, write_figures
+from tiebreak.reading.terminal import as_text, progress_bar
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
@@ -41,6 +45,7 @@ from tiebreak.report.sections.machines.discernment import Weights
 from tiebreak.report.sections.machines.expert_weights import expert_weights
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
 from tiebreak.report.source import Source
+from tiebreak.similarity import DEFAULT, ENCODED, SIMILARITIES, similarity
 from tiebreak.stats.machines.alternative_annotators import EPSILON
 from tiebreak.verification import verify as verify_export
 
@@ -50,6 +55,8 @@ NOT_CLOSED = (
     "What ratings say that were set aside is shown once the study is closed, because who is left out must"
     " not depend on it. Close the study first, or ask for other sections."
 )
+STOPPED = "Stopped. What was done so far is kept; repeat the command to go on."
+INTERRUPTED = 130  # the usual exit status after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DomainError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(STOPPED, file=sys.stderr)
+        return INTERRUPTED
     for problem in outcome.problems:
         print(problem, file=sys.stderr)
     print(outcome.shown(options))
@@ -422,6 +432,82 @@ def verify(options: Namespace) -> Outcome:
     return Outcome(result.as_json(), "\n".join(result.lines), status=bool(result.n_deviations))
 
 
+def add_separability_options(parser: ArgumentParser) -> None:
+    """Add the options of `separability`."""
+    parser.add_argument(
+        "generations",
+        type=Path,
+        metavar="GENERATIONS",
+        help="texts with the columns instance, system, sample_index and text (.jsonl, .csv, .parquet), or"
+        " a bundle (folder or .zip)",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="scores.parquet")
+    parser.add_argument(
+        "--similarity",
+        default=DEFAULT,
+        metavar="NAME",
+        help=f"{', '.join(SIMILARITIES)}; {DEFAULT} by default",
+    )
+    parser.add_argument(
+        "--systems", default="", metavar="A,B,…", help="systems to compare, in their order"
+    )
+    parser.add_argument(
+        "--encoder",
+        default="",
+        metavar="FOLDER",
+        help="folder or hub name of an encoder's safetensors weights, in place of the small encoder",
+    )
+    parser.add_argument("--device", default="cpu", help="the encoder's device, such as cuda")
+    parser.add_argument("--dtype", default=DTYPES[0], choices=DTYPES)
+    parser.add_argument(
+        "--workers", type=int, default=1, help="processes, for a similarity without a model"
+    )
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="write figures into a folder")
+    _add_json_option(parser)
+
+
+def separability(options: Namespace) -> Outcome:
+    """Score how separable the systems of a file of generations are, and summarise it."""
+    if options.workers < 1:
+        raise DomainError("bad_option", "--workers must be 1 or more.", status=400)
+    with _as_domain_errors(options.out):
+        check_output(options.out)
+        encoder = None
+        if options.similarity in ENCODED:
+            encoder = open_encoder(options.encoder, device=options.device, dtype=options.dtype)
+        scored = score_file(
+            options.generations,
+            options.out,
+            similarity(options.similarity, encoder=encoder),
+            systems=_names(options.systems),
+            workers=options.workers,
+            report=_progress("scores"),
+        )
+        if options.figures is not None:
+            write_figures(options.figures, scored.figures())
+    counts = {"out": str(options.out), **scored.as_json()}
+    sentence = "\n".join([*scored.lines(), f"Wrote {options.out}."])
+    return Outcome(counts, sentence, tuple(scored.problems()))
+
+
+def _progress(what: str) -> Callable[[int, int], None]:
+    """Return a function that draws how much is done on a terminal."""
+
+    def draw(done: int, of: int) -> None:
+        if sys.stderr.isatty():
+            print(progress_bar(done, of, what), end="", file=sys.stderr, flush=True)
+
+    return draw
+
+
+def _names(text: str) -> list[str]:
+    """Return the names in a list with commas, in which none may be empty or repeated."""
+    names = [name.strip() for name in text.split(",")] if text else []
+    if not all(names) or len({*names}) < len(names):
+        raise DomainError("bad_option", f"{text!r} is no list of different names.", status=400)
+    return names
+
+
 COMMANDS = {
     "analyze": Command(
         "Write the report of a ratings file or a bundle (folder or .zip).",
@@ -442,6 +528,11 @@ COMMANDS = {
         "Simulate how many instances a study needs, from a pilot's ratings.",
         add_plan_options,
         plan,
+    ),
+    "separability": Command(
+        "Score how separable systems are on each instance of a file of generations.",
+        add_separability_options,
+        separability,
     ),
     "verify": Command(
         "Check an exported study: every number, draw and digest again, plan and log against ratings.",
@@ -492,7 +583,7 @@ def _as_domain_errors(out: Path | None = None) -> Iterator[None]:
     except UnclearLayoutError as error:
         example = f" For example: --columns {error.example}" if error.example else ""
         raise DomainError(error.code, f"{error.message}{example}", status=400) from error
-    except InvalidInput as error:
+    except (InvalidInput, GatewayError) as error:
         raise DomainError(error.code, error.message, status=400) from error
     except OSError as error:
         if out is None:

@@ -331,7 +331,7 @@ class _BundleReader:
                     raise InvalidInput(
                         "duplicate_id", f"id {key!r} is already used on line {self.instances[key]}"
                     )
-                instances.append(_instance(key, row))
+                instances.append(instance_of(key, row))
                 lines.append(line)
         return instances, lines
 
@@ -364,7 +364,9 @@ class _BundleReader:
         return generations, lines
 
     def _generation(self, row: Row, spec: StudySpec) -> GenerationRow:
-        generation = _generation(row)
+        generation = generation_of(row)
+        if not generation.text.strip():
+            raise InvalidInput("empty", "text is empty")
         if generation.instance not in self.instances:
             raise InvalidInput(
                 "unknown_instance", f"instance {generation.instance!r} is not in {INSTANCES}"
@@ -431,7 +433,8 @@ def _check_same(rated: Row, designed: Row, file: str) -> None:
             )
 
 
-def _instance(key: str, row: Row) -> InstanceRow:
+def instance_of(key: str, row: Row) -> InstanceRow:
+    """Return a row of instances.jsonl. Raises `InvalidInput` for a cell that is not valid."""
     return InstanceRow(
         id=key,
         source=_optional_text(row, "source"),
@@ -483,7 +486,8 @@ def _optional_text(row: Row, name: str) -> str:
     return value
 
 
-def _generation(row: Row) -> GenerationRow:
+def generation_of(row: Row) -> GenerationRow:
+    """Return a row of generations.jsonl. Raises `InvalidInput` for a cell that is not valid."""
     index, text, seed = row.get("sample_index"), row.get("text"), row.get("seed")
     index = 0 if index is None else index
     if isinstance(index, bool) or not isinstance(index, int):
@@ -493,8 +497,6 @@ def _generation(row: Row) -> GenerationRow:
         )
     if not isinstance(text, str):
         raise InvalidInput("not_a_text", f"text must be a JSON string, not {text!r}"[:200])
-    if not text.strip():
-        raise InvalidInput("empty", "text is empty")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise InvalidInput("not_a_whole_number", f"seed must be a whole number, not {seed!r}"[:200])
     is_dummy = row.get("is_dummy", False)

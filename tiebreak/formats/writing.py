@@ -183,7 +183,7 @@ def write_batches(
     A thread calls the function of a batch and writes the batch while the next batch is read here, so
     a database works meanwhile.
     """
-    open_writer = _WRITERS[path.suffix]
+    open_writer = WRITERS[path.suffix]
     with atomic_path(path) as temporary, open_writer(temporary, tuple(columns), types) as write:
         yield from accumulate(_written(batches, write))
 
@@ -299,7 +299,7 @@ def _arrow_type(pa: Any, name: str, types: Mapping[str, str]) -> Any:
     return pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 
 
-_WRITERS: dict[str, Callable[[Path, Sequence[str], Types], AbstractContextManager[WriteBatch]]] = {
+WRITERS: dict[str, Callable[[Path, Sequence[str], Types], AbstractContextManager[WriteBatch]]] = {
     ".jsonl": _jsonl_writer,
     ".csv": _csv_writer,
     ".xlsx": _xlsx_writer,

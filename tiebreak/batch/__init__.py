@@ -1,0 +1,1 @@
+"""Work on whole files without a server: texts are sampled, scored, drawn and judged in batches."""

@@ -1,0 +1,326 @@
+"""Separability of a file of generations: what the server's job computes, with the same digits."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import combinations, groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiebreak.batch.texts import Source, check_chosen, open_texts
+from tiebreak.batch.unfinished import Unfinished, digest_of, unfinished
+from tiebreak.digits import in_digits, percent
+from tiebreak.errors import DomainError
+from tiebreak.formats.bundle import GENERATIONS, INSTANCES
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.export_columns import SCOPE, SCORES
+from tiebreak.formats.rows import Row
+from tiebreak.reading.figures.figure import Figure
+from tiebreak.reading.figures.separability import (
+    alignments_figure,
+    distributions_of,
+    figure_of_distributions,
+)
+from tiebreak.reading.terminal import as_table
+from tiebreak.reading.words import counted
+from tiebreak.similarity import Similarity, similarity_title
+from tiebreak.similarity.alignment import Instance
+from tiebreak.similarity.scores import Score, normalised_deltas, score_many
+from tiebreak.stats.core.validation import FloatArray
+from tiebreak.stats.design.separability import TOO_FEW
+
+LOT = 100
+ONE_SYSTEM = (
+    "There are texts of one system only. Separability compares two; add the texts of another."
+)
+NO_TEXTS = "There is no generation of system {systems}."
+MEASURED = tuple(column.name for column in fields(Score))
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS instances (number INTEGER PRIMARY KEY, name TEXT UNIQUE)",
+    "CREATE TABLE IF NOT EXISTS texts (instance INTEGER, system INTEGER, sample INTEGER, line INTEGER,"
+    " text TEXT, PRIMARY KEY (instance, system, sample)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS scores (pair INTEGER, instance INTEGER, self_alignment_a,"
+    " self_alignment_b, cross_alignment, delta, delta_standard_error, samples_a, samples_b, truncated,"
+    " PRIMARY KEY (pair, instance)) WITHOUT ROWID",
+)
+# How many instances and pairs of systems have texts to compare.
+ALL_SCORES = (
+    "WITH present AS (SELECT DISTINCT instance, system FROM texts) SELECT COUNT(*) FROM present AS a"
+    " JOIN present AS b ON a.instance = b.instance AND a.system < b.system"
+)
+STORE = "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+LAST = "SELECT instance, pair FROM scores ORDER BY instance DESC, pair DESC LIMIT 1"
+NUMBERS = (
+    "SELECT delta, cross_alignment, self_alignment_a, self_alignment_b FROM scores WHERE pair = ?"
+    " ORDER BY instance"
+)
+ROWS = (
+    "SELECT name, (SELECT COUNT(*) FROM texts WHERE instance = number AND system = ?),"
+    " (SELECT COUNT(*) FROM texts WHERE instance = number AND system = ?), scores.* FROM instances"
+    " LEFT JOIN scores ON instance = number AND pair = ? ORDER BY number"
+)
+LEAST = 2  # systems to compare, and texts that a self-alignment needs
+Names = tuple[str, str]
+Pair = tuple[int, int]
+Place = tuple[int, int]  # numbers of an instance and of a pair
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """The scores of a pair of systems, an element for each instance that has texts of both.
+
+    What is undefined is NaN; ``reasons`` counts why, of all instances.
+    """
+
+    names: Names
+    delta: FloatArray
+    cross: FloatArray
+    best_self: FloatArray
+    normalised: list[float | None]
+    truncated: int
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def name(self) -> str:
+        return " – ".join(self.names)
+
+    @property
+    def known(self) -> FloatArray:
+        """δ where it is defined."""
+        values: FloatArray = self.delta[~np.isnan(self.delta)]
+        return values
+
+    def figure(self) -> Figure:
+        known = ~np.isnan(self.delta)
+        cross, best_self = self.cross[known].tolist(), self.best_self[known].tolist()
+        return alignments_figure(self.names, cross, best_self)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was scored: the number of instances, how many scores are new, and each pair's scores."""
+
+    similarity: str
+    instances: int
+    new: int
+    pairs: tuple[PairScores, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was found, as a table with a row for each pair."""
+        yield (
+            f"Separability (δ) by {similarity_title(self.similarity)}:"
+            f" {counted(self.instances, 'instance')}, {counted(self.new, 'new score')}."
+        )
+        yield ""
+        yield from as_table(
+            ("", "scored", "mean δ", "5%", "median", "95%", "above 0"), self._table()
+        )
+
+    def _table(self) -> Iterator[list[str]]:
+        for one in self.pairs:
+            cells = ["–"] * 5
+            if len(one.known):
+                spread = np.quantile(one.known, [0.05, 0.5, 0.95])
+                numbers = [in_digits(float(value)) for value in (one.known.mean(), *spread)]
+                cells = [*numbers, percent(float((one.known > 0).mean()))]
+            yield [one.name, f"{len(one.known):,}", *cells]
+
+    def problems(self) -> Iterator[str]:
+        """Yield a sentence about what has no δ, with the reason, and about texts that were cut."""
+        for one in self.pairs:
+            for reason, n in one.reasons.items():
+                yield f"{one.name}: {counted(n, 'instance')} without δ. {reason}"
+            if one.truncated:
+                yield f"{one.name}: only the beginning of {counted(one.truncated, 'text')} was read."
+
+    def as_json(self) -> dict[str, Any]:
+        pairs = {
+            one.name: {
+                "scored": len(one.known),
+                "mean": float(one.known.mean()) if len(one.known) else None,
+                "undefined": dict(one.reasons),
+                "truncated": one.truncated,
+            }
+            for one in self.pairs
+        }
+        about = {"similarity": self.similarity, "instances": self.instances, "new": self.new}
+        return {**about, "pairs": pairs}
+
+    def figures(self) -> list[Figure]:
+        """Return the figures of pairs that have a δ."""
+        rows = distributions_of({one.names: one.delta for one in self.pairs})
+        drawn = [one.figure() for one in self.pairs if len(one.known)]
+        return [figure_of_distributions(rows, self.similarity), *drawn] if rows else []
+
+
+def score_file(
+    path: Path,
+    out: Path,
+    measure: Similarity,
+    *,
+    systems: Sequence[str] = (),
+    workers: int = 1,
+    report: Report,
+) -> Scored:
+    """Score all pairs of systems of a file of generations, and write the scores to ``out``.
+
+    ``systems`` are compared in their order, by default all of the file. ``report`` is called with
+    the number of scores done and their total. Raises `DomainError`, or `FormatError` with the lines
+    of all rows that are not valid.
+    """
+    with open_texts(path, GENERATIONS) as source:
+        about = {
+            "generations": digest_of(source.files),
+            "similarity": dict(measure.settings),
+            "systems": list(systems),
+        }
+        with unfinished(out, about, TABLES) as begun:
+            if begun.fact("systems") is None:
+                _load(begun, source, systems)
+            names = begun.fact("systems")
+            pairs = list(combinations(range(len(names)), 2))
+            new = _score_missing(begun, pairs, measure, workers, report)
+            scored = tuple(
+                _pair_scores(begun, place, (names[a], names[b]))
+                for place, (a, b) in enumerate(pairs)
+            )
+            [instances] = begun.execute("SELECT COUNT(*) FROM instances").fetchone()
+            begun.finish(out, _rows(begun, pairs, scored, measure), SCORES)
+            return Scored(measure.name, instances, new, scored)
+
+
+def _load(begun: Unfinished, source: Source, chosen: Sequence[str]) -> None:
+    """Copy the texts, so that those of an instance can be read together whatever their order is."""
+    problems = Problems()
+    listed, controls = source.systems(problems)
+    systems = {name: number for number, name in enumerate(chosen or listed)}
+    seen, last, number = dict.fromkeys(listed), "", 0
+    if source.folder is not None and (source.folder / INSTANCES).is_file():
+        for _, row in source.instances(problems):
+            begun.execute("INSERT OR IGNORE INTO instances (name) VALUES (?)", [row.id])
+    for line, text in source.generations(problems):
+        if text.system in controls:
+            continue
+        seen.setdefault(text.system)
+        if not chosen:
+            systems.setdefault(text.system, len(systems))
+        if text.instance != last:
+            last, number = text.instance, _number_of(begun, text.instance)
+        if text.system not in systems:
+            continue
+        key = (number, systems[text.system], text.sample_index)
+        stored = begun.execute(
+            "INSERT OR IGNORE INTO texts VALUES (?, ?, ?, ?, ?)", [*key, line, text.text]
+        )
+        if not stored.rowcount:
+            found = "SELECT line FROM texts WHERE instance = ? AND system = ? AND sample = ?"
+            [earlier] = begun.execute(found, key).fetchone()
+            reason = (
+                f"sample {text.sample_index} of system {text.system!r} for instance"
+                f" {text.instance!r} is already on line {earlier}"
+            )
+            problems.add(source.table.name, line, "duplicate_sample", reason)
+    problems.check()
+    check_chosen(systems, seen)
+    if len(systems) < LEAST:
+        raise DomainError("one_system", ONE_SYSTEM, status=400)
+    begun.note("systems", list(systems))
+    begun.commit()
+
+
+def _number_of(begun: Unfinished, instance: str) -> int:
+    begun.execute("INSERT OR IGNORE INTO instances (name) VALUES (?)", [instance])
+    found = begun.execute("SELECT number FROM instances WHERE name = ?", [instance])
+    return int(found.fetchone()[0])
+
+
+def _score_missing(
+    begun: Unfinished, pairs: Sequence[Pair], measure: Similarity, workers: int, report: Report
+) -> int:
+    """Score what has no score yet, and store it in lots. Return the number of new scores."""
+    last = begun.execute(LAST).fetchone() or (0, -1)
+    [done] = begun.execute("SELECT COUNT(*) FROM scores").fetchone()
+    [of] = begun.execute(ALL_SCORES).fetchone()
+    scores, new = score_many(_missing(begun, pairs, last), measure, workers=workers), 0
+    report(done, of)
+    while lot := list(islice(scores, LOT)):
+        for (instance, pair), score in lot:
+            begun.execute(STORE, [pair, instance, *(getattr(score, name) for name in MEASURED)])
+        begun.commit()
+        new += len(lot)
+        report(done + new, of)
+    return new
+
+
+def _missing(
+    begun: Unfinished, pairs: Sequence[Pair], last: Place
+) -> Iterator[tuple[Place, Instance]]:
+    """Yield the texts of each instance and pair after the last that has a score, in order.
+
+    Without a text of one of the systems there is nothing to compare.
+    """
+    rows = begun.rows(
+        "SELECT instance, system, text FROM texts WHERE instance >= ?"
+        " ORDER BY instance, system, sample",
+        [last[0]],
+    )
+    for instance, of_instance in groupby(rows, itemgetter(0)):
+        texts: dict[int, list[str]] = {}
+        for _, system, text in of_instance:
+            texts.setdefault(system, []).append(text)
+        for pair, (a, b) in enumerate(pairs):
+            if a in texts and b in texts and (instance, pair) > last:
+                yield (instance, pair), (texts[a], texts[b])
+
+
+def _pair_scores(begun: Unfinished, place: int, names: Names) -> PairScores:
+    rows = begun.rows(NUMBERS, [place])
+    values = (math.nan if value is None else value for row in rows for value in row)
+    delta, cross, a, b = np.fromiter(values, dtype=float).reshape(-1, 4).T
+    [cut] = begun.execute("SELECT SUM(truncated) FROM scores WHERE pair = ?", [place]).fetchone()
+    normalised = normalised_deltas(np.column_stack([a, b, cross]))
+    return PairScores(names, delta, cross, np.maximum(a, b), normalised, cut or 0)
+
+
+def _rows(
+    begun: Unfinished, pairs: Sequence[Pair], scored: Sequence[PairScores], measure: Similarity
+) -> Iterator[Row]:
+    """Yield a row for each pair and instance, in which a number is missing only with a reason."""
+    settings = json.dumps(dict(measure.settings), sort_keys=True, ensure_ascii=False)
+    for place, (pair, of_pair) in enumerate(zip(pairs, scored, strict=True)):
+        a, b = of_pair.names
+        scope = {
+            "scope": SCOPE.format(a=a, b=b, similarity=measure.name),
+            "scope_instances": len(of_pair.delta),
+        }
+        about = {"system_a": a, "system_b": b, "similarity": measure.name}
+        about |= {"similarity_settings": settings}
+        normalised = iter(of_pair.normalised)
+        for name, n_a, n_b, _, _, *measured in begun.rows(ROWS, [*pair, place]):
+            row = {"instance": name, **about, **dict(zip(MEASURED, measured, strict=True))}
+            if row["truncated"] is None:
+                row |= {"samples_a": n_a, "samples_b": n_b}
+            else:
+                row |= {"separability": next(normalised), **scope}
+            row["separability_raw"] = row["delta"]
+            row["separability_standard_error"] = row["delta_standard_error"]
+            row["reason"] = _reason(row, (n_a, n_b), of_pair.names)
+            of_pair.reasons.update(filter(None, [row["reason"]]))
+            yield row
+
+
+def _reason(row: Row, n: tuple[int, int], names: Names) -> str | None:
+    """Return why there is no δ: without a text of a system, or without two."""
+    if row["delta"] is not None:
+        return None
+    without = [name for name, number in zip(names, n, strict=True) if not number]
+    if without:
+        return NO_TEXTS.format(systems=" and ".join(without))
+    few = [name for name, number in zip(names, n, strict=True) if number < LEAST]
+    return TOO_FEW.format(systems=" and ".join(few))
