@@ -22,7 +22,6 @@ from annotation.models import Rater, Rating, Tally
 from studies.instance_selection.drawing import (
     Frames,
     Pair,
-    SamplingFrame,
     doubt_frame,
     pair_names,
     scored_frames,
@@ -33,6 +32,7 @@ from tiebreak.errors import DomainError
 from tiebreak.formats.rows import Row
 from tiebreak.scales import BAD
 from tiebreak.stats import ActiveDesign, active_design
+from tiebreak.stats.design.drawing import SamplingFrame
 
 HUMANS = None
 

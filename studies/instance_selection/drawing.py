@@ -17,32 +17,13 @@ from studies.models import (
     StudyEvent,
     System,
 )
-from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
 from studies.services import check_is_draft, record_event
 from tiebreak.errors import DomainError
-from tiebreak.stats import generator_for
 from tiebreak.stats.core.results import none_if_nan
-from tiebreak.stats.design.selection import Selection, floored_weights, logistic_weights, select
+from tiebreak.stats.design.drawing import SamplingFrame, draw_from
 
 Pair = tuple[int, int]
 BATCH = 1000
-
-
-@dataclass(frozen=True)
-class SamplingFrame:
-    """The instances of one system pair that can be drawn, with one array element per instance.
-
-    `instances` holds their ids, `raw` their separability (δ), and `delta` their normalised δ. For a
-    draw by machine raters' doubt, `densities` holds their weights, and `note` says what the pilot
-    shows; such a frame has no δ.
-    """
-
-    name: str
-    instances: NDArray[np.int64]
-    raw: NDArray[np.float64]
-    delta: NDArray[np.float64]
-    densities: NDArray[np.float64] | None = None
-    note: str = ""
 
 
 Frames = dict[Pair, SamplingFrame]
@@ -70,12 +51,7 @@ def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
         if (a, b) in scored:
             scored[a, b].append((instance, raw, np.nan if delta is None else delta))
     return {
-        pair: SamplingFrame(
-            " ".join(names[pair]),
-            np.array([row[0] for row in rows]),
-            np.array([row[1] for row in rows]),
-            np.array([row[2] for row in rows]),
-        )
+        pair: SamplingFrame.of_scores(names[pair], *map(np.array, zip(*rows, strict=True)))
         for pair, rows in scored.items()
         if rows
     }
@@ -84,45 +60,6 @@ def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
 def pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
     """Return the names of the systems of each pair that the study's design compares."""
     return {(a.pk, b.pk): (a.name, b.name) for a, b in study.system_pairs()}
-
-
-def draw_from(frame: SamplingFrame, design: InstanceSelection) -> Selection:
-    """Draw from a sampling frame. The same design and seed always give the same selection."""
-    if design.floor > MAX_FLOOR:
-        raise DomainError("odd_floor", FLOOR_TOO_HIGH)
-    is_by_doubt = frame.densities is not None
-    weights = frame.densities if is_by_doubt else _weights(frame, design)
-    if design.instances > len(frame.instances):
-        known = "instances that machine raters rated" if is_by_doubt else "scored instances"
-        advice = (
-            "Ask for fewer." if is_by_doubt else "Score the remaining instances, or ask for fewer."
-        )
-        raise DomainError(
-            "too_many",
-            f"You asked for {design.instances} instances, but the number of {known} is"
-            f" {len(frame.instances)}. {advice}",
-        )
-    is_weighted = is_by_doubt or design.design == InstanceSelection.Design.PROPORTIONAL
-    return select(
-        weights if is_by_doubt else frame.raw,  # type: ignore[arg-type]
-        design.instances,
-        design="proportional" if is_by_doubt else design.design,  # type: ignore[arg-type]
-        rng=generator_for(design.seed, "selection", frame.name),
-        weights=weights if is_weighted else None,
-        control_share=design.control_share,
-    )
-
-
-def _weights(frame: SamplingFrame, design: InstanceSelection) -> NDArray[np.float64]:
-    if design.weights != InstanceSelection.Weights.LOGISTIC:
-        return floored_weights(frame.raw, floor=design.floor)
-    if not np.isfinite(frame.delta).all():
-        raise DomainError(
-            "no_scale",
-            "All instances are equally separable, so logistic weights are undefined. Please choose"
-            " the weights “separability (δ) itself, with a floor”.",
-        )
-    return logistic_weights(frame.delta)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,7 @@ from studies.models.bounds import MAX_COUNT, MAX_SEED, between, validate_finite
 from studies.models.choices import OpenChoiceField
 from studies.models.dataset import Instance, System
 from studies.models.study import Study
-
-MAX_FLOOR = 100
-FLOOR_TOO_HIGH = (
-    f"With a floor above {MAX_FLOOR}, separability (δ) has no effect. Enter a lower floor, or draw"
-    " at random."
-)
+from tiebreak.stats.design.drawing import FLOOR_TOO_HIGH, FLOORED, LOGISTIC, MAX_FLOOR
 
 
 class InstanceSelection(models.Model):
@@ -27,8 +22,8 @@ class InstanceSelection(models.Model):
         DOUBT = "doubt", "more often what machine raters doubt, based on a pilot"
 
     class Weights(models.TextChoices):
-        LOGISTIC = "logistic", "logistic in separability (δ), steep around 0.4"
-        FLOORED = "floored", "separability (δ) itself, with a floor"
+        LOGISTIC = LOGISTIC, "logistic in separability (δ), steep around 0.4"
+        FLOORED = FLOORED, "separability (δ) itself, with a floor"
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="selection")
     design = OpenChoiceField(choices=Design.choices, default=Design.PROPORTIONAL)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tiebreak.errors import DomainError
 from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.evidence import LOG, MANIFEST, REPORT, SELECTION
 from tiebreak.formats.rating_cells import parse_timestamp
@@ -150,7 +151,7 @@ def made(export: Export) -> Iterator[Checked]:
             function(export, findings)
         except NotChecked as error:
             findings.not_checked.append(str(error))
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (DomainError, LookupError, TypeError, ValueError, AttributeError) as error:
             # Who writes such files by hand has changed them.
             what = f"the evidence for {title}"
             findings.compare("the export", None, what, repr(error), "complete", same=False)

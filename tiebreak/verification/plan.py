@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
+from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
@@ -9,8 +10,7 @@ import numpy as np
 
 from tiebreak.formats.evidence import SELECTION, design_digest, texts_digest
 from tiebreak.formats.rows import Row
-from tiebreak.stats import generator_for
-from tiebreak.stats.design.selection import Selection, floored_weights, logistic_weights, select
+from tiebreak.stats.design.drawing import Draw, SamplingFrame, draw_from
 from tiebreak.stats.design.separability import normalised_separability
 from tiebreak.verification.export import NOT_OPENED, Export, NotChecked, check, needed
 from tiebreak.verification.results import Checked
@@ -94,25 +94,14 @@ def draw(export: Export, findings: Checked) -> None:
             _compare_draw(export, findings, dict(zip(known, again, strict=True)), planned[pair])
 
 
-def _drawn_again(scores: list[Row], pair: tuple[str, ...], drawn: Row) -> list[tuple[Any, ...]]:
+def _drawn_again(scores: list[Row], pair: tuple[str, str], drawn: Row) -> list[tuple[Any, ...]]:
     """Draw from a pair's scores as the server did; instances without δ are not in the draw."""
     columns = (np.array([row[name] for row in scores], dtype=float) for name in ALIGNMENTS)
     delta = normalised_separability(*columns, scope="one pair of systems on one dataset").delta
     raw = np.array([row["separability_raw"] for row in scores], dtype=float)
-    raw, delta = raw[~np.isnan(raw)], delta[~np.isnan(raw)]
-    weights = None
-    if drawn["design"] == "proportional":
-        is_logistic = drawn["weights"] == "logistic"
-        floored = floored_weights(raw, floor=drawn["floor"])
-        weights = logistic_weights(delta) if is_logistic else floored
-    again: Selection = select(
-        raw,
-        drawn["instances"],
-        design=drawn["design"],
-        rng=generator_for(drawn["seed"], "selection", " ".join(pair)),
-        weights=weights,
-        control_share=drawn["control_share"],
-    )
+    names = np.array([row["instance"] for row in scores])
+    settings = {column.name: drawn[column.name] for column in fields(Draw)}
+    again = draw_from(SamplingFrame.of_scores(pair, names, raw, delta), Draw(**settings))
     return list(zip(again.phase, again.inclusion, again.conditional, strict=True))
 
 
