@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
+from tiebreak.batch.selection import draw_file
 from tiebreak.batch.separability import score_file
 from tiebreak.batch.unfinished import check_output
 from tiebreak.errors import DomainError, InvalidInput
@@ -46,6 +47,7 @@ from tiebreak.report.sections.machines.expert_weights import expert_weights
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
 from tiebreak.report.source import Source
 from tiebreak.similarity import DEFAULT, ENCODED, SIMILARITIES, similarity
+from tiebreak.stats.design.drawing import FLOORED, LOGISTIC, Draw
 from tiebreak.stats.machines.alternative_annotators import EPSILON
 from tiebreak.verification import verify as verify_export
 
@@ -490,6 +492,59 @@ def separability(options: Namespace) -> Outcome:
     return Outcome(counts, sentence, tuple(scored.problems()))
 
 
+def add_select_options(parser: ArgumentParser) -> None:
+    """Add the options of `select`."""
+    parser.add_argument(
+        "scores",
+        type=Path,
+        metavar="SCORES",
+        help="scores of `tiebreak separability`, or the table separability of an export",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="selection.parquet")
+    parser.add_argument(
+        "--n", type=int, required=True, metavar="N", help="instances per pair of systems"
+    )
+    parser.add_argument(
+        "--design",
+        default="proportional",
+        choices=("uniform", "proportional", "top", "strata"),
+        help="at random, with probability increasing in δ, the largest δ, or the same number from each"
+        " range of δ",
+    )
+    parser.add_argument(
+        "--control",
+        type=float,
+        default=0.2,
+        metavar="SHARE",
+        help="share of N that is drawn first, with equal probability; 0.2 by default",
+    )
+    parser.add_argument("--weights", default=LOGISTIC, choices=(LOGISTIC, FLOORED))
+    parser.add_argument(
+        "--floor", type=float, default=0.1, help=f"of the weights {FLOORED}; 0.1 by default"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--similarity", default="", metavar="NAME", help="one of several")
+    _add_json_option(parser)
+
+
+def select(options: Namespace) -> Outcome:
+    """Draw instances from scores, with known inclusion probabilities."""
+    drawn_by = Draw(
+        design=options.design,
+        instances=options.n,
+        control_share=options.control,
+        weights=options.weights,
+        floor=options.floor,
+        seed=options.seed,
+    )
+    with _as_domain_errors(options.out):
+        check_output(options.out)
+        drawn = draw_file(options.scores, options.out, drawn_by, similarity=options.similarity)
+    counts = {"out": str(options.out), **drawn.as_json()}
+    sentence = "\n".join([*drawn.lines(), f"Wrote {options.out}."])
+    return Outcome(counts, sentence, tuple(drawn.problems()))
+
+
 def _progress(what: str) -> Callable[[int, int], None]:
     """Return a function that draws how much is done on a terminal."""
 
@@ -533,6 +588,11 @@ COMMANDS = {
         "Score how separable systems are on each instance of a file of generations.",
         add_separability_options,
         separability,
+    ),
+    "select": Command(
+        "Draw instances from a file of scores, with known inclusion probabilities.",
+        add_select_options,
+        select,
     ),
     "verify": Command(
         "Check an exported study: every number, draw and digest again, plan and log against ratings.",

@@ -122,6 +122,14 @@ DESIGN: Columns = {
     "separability": "separability δ from min–max normalised alignments, frozen at planning",
     "similarity": "the similarity from which δ was computed",
 }
+# Instances that were drawn from a file of scores.
+SELECTED: Columns = {
+    name: DESIGN[name]
+    for name in (
+        *("instance", "system_a", "system_b", "phase", "inclusion_probability"),
+        *("conditional_inclusion_probability", "separability_raw", "separability", "similarity"),
+    )
+}
 # What annotators wrote; an option of the export.
 COMMENTS: Columns = {
     "unit": "id of the item, as in the ratings; empty for a comment on the whole study",
