@@ -1,36 +1,26 @@
-"""Model servers of this installation: opening them, counting failures, storing answers in lots."""
+"""Model servers of this installation: opening them, and the progress of asking them."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from time import monotonic
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.conf import settings
 
 from jobs.kinds import Progress
 from studies.instance_selection.resident import RESIDENT
+from tiebreak.asking.tally import Tally, store_in_lots
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
     GatewayError,
     LabelLogprobs,
-    Message,
     Models,
     ModelSettings,
     Sampled,
     open_models,
 )
-from tiebreak.gateway.transport import FATAL_CODES
 
-# Answers are stored in lots of this size, or after this many seconds if that is earlier.
-LOT_SIZE, LOT_SECONDS = 50, 10.0
-# A job stops after this many consecutive failures.
-MAX_FAILURES = 20
-# Errors after which all other requests would fail too.
-HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed", "no_choices"}
 # The name that selects dummy texts instead of a model server.
 FAKE = "fake"
 NO_SERVER = (
@@ -39,9 +29,6 @@ NO_SERVER = (
 # So long a form waits for the names of a server's models.
 LISTING_SECONDS = 5.0
 NOT_LISTED = "{} Please enter the model's name as the server knows it, or try again later."
-# Reasons for which a text ended that was not cut off.
-COMPLETE = frozenset({"stop", ""})
-Answer = TypeVar("Answer")
 Asked = TypeVar("Asked")
 
 
@@ -110,34 +97,8 @@ def model_names(server: str) -> list[str]:
         raise DomainError("model_server", NOT_LISTED.format(error.message)) from error
 
 
-def prompt_sha256(prompt: Sequence[Message]) -> str:
-    """Return the hash by which a stored answer says what was asked."""
-    turns = [[message.role, message.content] for message in prompt]
-    return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
-
-
-@dataclass
-class RequestTally:
+class RequestTally(Tally):
     """Successes and failures of a chunk's requests so far."""
-
-    done: int
-    failed: int = 0
-    in_a_row: int = 0
-    problem: str = ""
-    is_hopeless: bool = False
-
-    @property
-    def must_stop(self) -> bool:
-        return self.is_hopeless or self.in_a_row >= MAX_FAILURES
-
-    def note(self, failure: GatewayError) -> None:
-        """Record a failure. Faults of a single request do not count towards stopping the job."""
-        self.failed += 1
-        if self.must_stop:  # keep the message of the error that stopped the job
-            return
-        self.problem = failure.message
-        self.is_hopeless = failure.code in HOPELESS
-        self.in_a_row += not failure.is_request_fault
 
     def progress(self) -> Progress:
         return Progress(self.done, self.failed, problem=self.problem, must_stop=self.must_stop)
@@ -150,34 +111,6 @@ def ask_and_store(
     tally: RequestTally,
     note: Callable[[list[tuple[Asked, GatewayError]]], None] | None = None,
 ) -> Iterator[Progress]:
-    """Store the answers in lots as they come, and yield after each lot that is stored.
-
-    ``responses`` sends the requests while it is read. ``pending`` has what each request on its way
-    was for, by the request's id. ``store`` commits a lot and returns how many rows it stored;
-    ``note`` is told what failed in it.
-    """
-    for lot in in_lots(iter(responses)):
-        answers = [(pending.pop(r.id), r) for r in lot if not isinstance(r, Failed)]
-        tally.done += store(answers)
-        tally.in_a_row = 0 if answers else tally.in_a_row
-        failures = [(pending.pop(r.id), r.error) for r in lot if isinstance(r, Failed)]
-        for _, error in failures:
-            tally.note(error)
-        if note is not None and failures:
-            note(failures)
-        if tally.must_stop:
-            return
+    """Yield the progress after each lot of answers that is stored; see `store_in_lots`."""
+    for _ in store_in_lots(responses, pending, store, tally, note):
         yield tally.progress()
-
-
-def in_lots(answers: Iterator[Answer]) -> Iterator[list[Answer]]:
-    """Group answers into lots by number and time."""
-    lot: list[Answer] = []
-    since = monotonic()
-    for answer in answers:
-        lot.append(answer)
-        if len(lot) == LOT_SIZE or monotonic() - since > LOT_SECONDS:
-            yield lot
-            lot, since = [], monotonic()
-    if lot:
-        yield lot

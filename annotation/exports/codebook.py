@@ -8,7 +8,6 @@ from annotation.counts import rating_counts
 from annotation.models import Rating
 from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.models import InstanceSelection, Study
-from studies.models.shown_fields import field_columns
 from tiebreak.digits import percent
 from tiebreak.formats.export_columns import (
     COMMENTS,
@@ -19,6 +18,7 @@ from tiebreak.formats.export_columns import (
     SEPARABILITY,
     Columns,
 )
+from tiebreak.formats.shown_fields import field_columns
 from tiebreak.similarity import similarity_title
 
 _TABLES = {

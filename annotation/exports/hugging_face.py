@@ -18,7 +18,6 @@ from annotation.exports.tables import (
 from annotation.models.rating import RatingQuerySet
 from annotation.pilot_doubts import pilot_machine_rows
 from studies.models import Study
-from studies.models.shown_fields import field_columns
 from tiebreak.formats.dataset_card import DataTable, write_card
 from tiebreak.formats.export_columns import (
     ARROW_TYPES,
@@ -31,6 +30,7 @@ from tiebreak.formats.export_columns import (
 )
 from tiebreak.formats.preferences import Ties, preference_rows
 from tiebreak.formats.rows import Row
+from tiebreak.formats.shown_fields import field_columns
 from tiebreak.formats.writing import write_in_batches
 
 _ABOUT = {

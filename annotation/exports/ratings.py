@@ -13,10 +13,10 @@ from django.db.models.functions import Cast, Length
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.models import Study, Unit
-from studies.models.shown_fields import field_cells, field_columns
 from tiebreak.formats.lines import Batch
 from tiebreak.formats.rating_cells import FLAGS, written_probabilities
 from tiebreak.formats.rows import Row
+from tiebreak.formats.shown_fields import field_cells, field_columns
 from tiebreak.formats.writing import Columns, rows_of
 from tiebreak.scales import BAD, Scale
 

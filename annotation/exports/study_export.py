@@ -26,7 +26,6 @@ from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import NO_LIMIT
 from studies.models import Study, Unit
 from studies.models.settings import SETTINGS, FrozenSettings, fields_of
-from studies.models.shown_fields import field_columns
 from tiebreak.errors import DomainError
 from tiebreak.formats import StudySpec, atomic_folder, write_rows
 from tiebreak.formats.bundle import CriterionSpec, write_design
@@ -34,6 +33,7 @@ from tiebreak.formats.evidence import write_manifest
 from tiebreak.formats.export_columns import PREFERENCE, RATINGS, RATINGS_WITH_TEXTS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
 from tiebreak.formats.rows import Row
+from tiebreak.formats.shown_fields import field_columns
 from tiebreak.formats.writers import WRITERS, JudgedItem, WrittenFormat, write_format
 from tiebreak.formats.writing import write_batches
 

@@ -13,7 +13,6 @@ from annotation.models import HIT, Comment, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.data.bundle_import import generation_rows, instance_rows
 from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
-from studies.models.shown_fields import field_cells
 from studies.models.unit import UnitQuerySet
 from tiebreak.formats import GenerationRow, InstanceRow
 from tiebreak.formats.export_columns import (
@@ -26,6 +25,7 @@ from tiebreak.formats.export_columns import (
 )
 from tiebreak.formats.preferences import Comparison
 from tiebreak.formats.rows import Row
+from tiebreak.formats.shown_fields import field_cells
 from tiebreak.scales import BAD, Scale
 from tiebreak.similarity.scores import normalised_deltas
 

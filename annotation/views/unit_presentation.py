@@ -11,7 +11,7 @@ from annotation.forms import NO_LABEL, field_of, reason_field_of
 from annotation.models import Rating
 from annotation.selectors import as_shown
 from studies.models import Criterion, Instance, Unit
-from studies.models.shown_fields import FieldText, field_texts
+from tiebreak.formats.shown_fields import FieldText, field_texts
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 from tiebreak.scales import Label, Scale
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from machine_raters.baselines.scored import Scored, reference_of
 from machine_raters.messages import PERPLEXITY_NO_MODEL, PERPLEXITY_OF_PROMPT
-from studies.instance_selection.sampling import prompt_for
+from studies.instance_selection.sampling import template_of
 from studies.model_servers import open_server
 from studies.models import Generation, Unit
+from tiebreak.asking.samples import prompt_for
 from tiebreak.errors import DomainError
 from tiebreak.gateway import AnswerLogprob, AnswerLogprobRequest, Failed, GatewayError
 
@@ -103,7 +104,7 @@ def _request(generation: Generation) -> AnswerLogprobRequest:
         raise DomainError("reference_in_prompt", PERPLEXITY_OF_PROMPT.format(system=system.name))
     return AnswerLogprobRequest(
         id=f"{system.pk}:{instance.pk}",
-        prompt=prompt_for(instance, system, template),
+        prompt=prompt_for(instance, template_of(system, template)),
         answer=instance.reference,
     )
 

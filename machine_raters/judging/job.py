@@ -30,7 +30,7 @@ from machine_raters.kind import MachineJob
 from machine_raters.messages import JUDGE_WITHOUT_STEPS, NO_MODEL, NO_PROBABILITIES
 from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
-from studies.model_servers import RequestTally, ask_and_store, open_server, prompt_sha256
+from studies.model_servers import RequestTally, ask_and_store, open_server
 from studies.models import Unit
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
@@ -42,6 +42,7 @@ from tiebreak.gateway import (
     Models,
     SampleRequest,
 )
+from tiebreak.gateway.protocol import prompt_sha256
 from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.scales import Label, Scale
 

@@ -13,8 +13,8 @@ from annotation.models.rating import is_unparsed
 from machine_raters.judging.costs import Cost, cost_of
 from machine_raters.messages import ALWAYS_FIRST, ALWAYS_SAME, CHOICES_IGNORED, SEVERAL_MODELS
 from machine_raters.models import Judge, JudgeCriterion, JudgeFailure, Verdict
-from studies.model_servers import COMPLETE
 from studies.models import Study
+from tiebreak.gateway.protocol import COMPLETE
 from tiebreak.scales import BAD
 
 # What the codes of failures say to people.

@@ -17,10 +17,10 @@ from machine_raters.judging.answers import (
     signs,
 )
 from machine_raters.models import Judge, JudgeCriterion
-from studies.model_servers import prompt_sha256
 from studies.models import Study, Unit
-from studies.models.shown_fields import field_texts
+from tiebreak.formats.shown_fields import field_texts
 from tiebreak.gateway import Message
+from tiebreak.gateway.protocol import prompt_sha256
 from tiebreak.scales import Scale
 
 A_FIRST, B_FIRST = "ab", "ba"

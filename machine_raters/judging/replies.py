@@ -17,9 +17,9 @@ from machine_raters.judging.answers import (
 from machine_raters.judging.passes import Pass
 from machine_raters.judging.prompts import B_FIRST
 from machine_raters.models import JudgeCriterion
-from studies.model_servers import COMPLETE
 from tiebreak.errors import InvalidInput
 from tiebreak.gateway import LabelLogprobs, Sampled, chosen
+from tiebreak.gateway.protocol import COMPLETE
 from tiebreak.nonresponse import CANNOT_SAY
 from tiebreak.scales import Label, Scale
 

@@ -17,13 +17,12 @@ from machine_raters.services.raters import lock_in_use, machine_of
 from machine_raters.synthetic.items import put_together
 from machine_raters.synthetic.passages import Passage, chosen_passages, examples_for, passages_of
 from studies.model_servers import (
-    COMPLETE,
     RequestTally,
     ask_and_store,
     open_server,
-    prompt_sha256,
 )
 from tiebreak.gateway import GatewayError, Message, Models, Sampled, SampleRequest
+from tiebreak.gateway.protocol import COMPLETE, prompt_sha256
 from tiebreak.similarity import similarity
 
 _TASKS = {

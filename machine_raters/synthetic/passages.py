@@ -6,7 +6,7 @@ from random import Random
 
 from machine_raters.models import SyntheticSet
 from studies.models import Instance, Study
-from studies.models.shown_fields import metadata_text, parsed_fields
+from tiebreak.formats.shown_fields import metadata_text, parsed_fields
 
 # The fields that hold passages; the source is then the question.
 PASSAGE_FIELDS = ("passage", "passages")

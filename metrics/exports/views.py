@@ -29,10 +29,10 @@ from metrics.results.filters import asked_values
 from metrics.results.requested_report import asked_for
 from studies.access import Right, of_study, shows_study
 from studies.models import Study
-from studies.models.shown_fields import field_columns
 from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
 from tiebreak.formats.export_columns import RATINGS_WITH_TEXTS
+from tiebreak.formats.shown_fields import field_columns
 
 MAX_EXPORTS = 20
 WANTED = ("pdf", "zip")  # which file of a report a page waits for

@@ -16,10 +16,10 @@ from recruitment.launch.check import (
     warning,
 )
 from studies.models import Generation, Instance, Study, Unit, UnitText
-from studies.models.shown_fields import parsed_fields
 from studies.rendering.recognising import LEAST_SHARE, LOOKED_AT, markdown_share
 from studies.rendering.renderers import RENDERERS
 from tiebreak.digits import percent
+from tiebreak.formats.shown_fields import parsed_fields
 from tiebreak.reading.words import counted, named_instances
 
 

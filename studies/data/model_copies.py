@@ -24,17 +24,16 @@ from studies.data.perturbed_copies import (
     system_of_copies,
 )
 from studies.model_servers import (
-    COMPLETE,
     RequestTally,
     ask_and_store,
     open_server,
-    prompt_sha256,
     server_settings,
 )
 from studies.models import Generation, RefusedCopy, Study, StudyEvent, System
 from studies.services import check_is_draft, record_event, use_dataset_systems
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import Message, Sampled, SampleRequest
+from tiebreak.gateway.protocol import COMPLETE, prompt_sha256
 from tiebreak.perturbations import (
     check_model_can_perturb,
     copy_by_model,

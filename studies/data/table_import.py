@@ -22,11 +22,11 @@ from studies.data.bundle_import import (
 )
 from studies.data.text_formats import recognised_formats
 from studies.models import Dataset, Generation, Instance, Study, System
-from studies.models.shown_fields import setting_of
 from studies.services import give_texts
 from tiebreak.errors import DomainError
 from tiebreak.formats import CriterionSpec, FormatError, StudySpec
 from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.shown_fields import setting_of
 from tiebreak.formats.tables import (
     FIELD_OF,
     ROLES,

@@ -9,15 +9,15 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from studies.models import Instance, Study
-from studies.models.shown_fields import (
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.cells import check_field_name
+from tiebreak.formats.shown_fields import (
     MARK,
     PLACES,
     READERS,
     default_label,
     known_fields,
 )
-from tiebreak.errors import InvalidInput
-from tiebreak.formats.cells import check_field_name
 
 # Enough to know the columns of a table, at the cost of a page.
 INSTANCES_READ = 200

@@ -6,9 +6,9 @@ from contextlib import suppress
 from studies.design.field_rows import FieldRows
 from studies.design.scale_cards import ScaleCards
 from studies.models import Criterion, Study
-from studies.models.shown_fields import parsed_fields
 from studies.rendering import RENDERERS
 from tiebreak.errors import InvalidInput
+from tiebreak.formats.shown_fields import parsed_fields
 from tiebreak.scales import Scale
 
 MAX_ROWS = 50

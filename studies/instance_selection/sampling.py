@@ -1,12 +1,9 @@
 """Samples the missing generations of a dataset from the systems' language models."""
 
-import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -20,23 +17,14 @@ from studies.data.dataset_jobs import create_dataset_job
 from studies.instance_selection.temperatures import at_temperatures, some_instances
 from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
 from studies.models import Generation, Instance, Study, System
-from studies.models.shown_fields import metadata_text
 from studies.services import check_is_draft
+from tiebreak.asking.samples import DEFAULT_PROMPT, SAMPLES, Wanted, runs, stored_samples
 from tiebreak.errors import DomainError
-from tiebreak.gateway import (
-    GatewayError,
-    Message,
-    Models,
-    Prompt,
-    Sampled,
-    SampleRequest,
-)
+from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
 
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000
 CHUNK = 200
-TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
-DEFAULT_PROMPT = "{source}"
 
 
 class SamplingJob(JobKind):
@@ -199,21 +187,11 @@ class _Missing:
 
 @dataclass(frozen=True)
 class _PendingRequest:
-    """A request in progress: the missing samples, the request, and its prompt template."""
+    """A request in progress: the missing samples, and the request."""
 
-    missing: _Missing
+    instance: Instance
+    wanted: Wanted
     request: SampleRequest
-    template: str
-
-    @property
-    def decoding(self) -> dict[str, Any]:
-        request = self.request
-        return {
-            "temperature": request.temperature,
-            "top_p": request.top_p,
-            "max_tokens": request.max_tokens,
-            "stop": list(request.stop),
-        }
 
 
 def _requests(
@@ -227,45 +205,19 @@ def _requests(
 
     An instance whose text cannot be sent is counted as a failure and skipped.
     """
-    decoding = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS} | system.decoding
-    template = _template_of(system, str(job.options.get("prompt", "")))
+    template = template_of(system, str(job.options.get("prompt", "")))
+    seed = int(job.options.get("seed", 0))
     for missing in lacking:
+        instance = missing.instance
+        wanted = Wanted(instance.key, system.name, missing.indices, template, system.decoding, seed)
         try:
-            request = _request(job, system, missing, decoding)
+            name = f"{system.pk}:{instance.pk}:{missing.indices[0]}"
+            request = wanted.request(name, instance)
         except GatewayError as error:
             tally.note(error)
             continue
-        pending[request.id] = _PendingRequest(missing, request, template)
+        pending[request.id] = _PendingRequest(instance, wanted, request)
         yield request
-
-
-def _request(
-    job: Job, system: System, missing: "_Missing", decoding: dict[str, Any]
-) -> SampleRequest:
-    """Build a request.
-
-    Raises `DomainError` if the settings are invalid, and `GatewayError` if the text is.
-    """
-    where = f"{system.name} on {missing.instance.key} cannot be sampled"
-    try:
-        # The prompt is a valid placeholder at first so that an error here is due to the settings.
-        plain = SampleRequest(
-            id=f"{system.pk}:{missing.instance.pk}:{missing.indices[0]}",
-            prompt="?",
-            n=len(missing.indices),
-            seed=seed_for(job, missing.instance, system) + missing.indices[0],
-            temperature=float(decoding["temperature"]),
-            top_p=float(decoding.get("top_p", 1.0)),
-            max_tokens=int(decoding["max_tokens"]),
-            stop=tuple(decoding.get("stop", ())),
-        )
-    except (GatewayError, ValueError, TypeError) as error:
-        raise DomainError("bad_request", f"{where}: {error}") from error
-    try:
-        prompt = prompt_for(missing.instance, system, str(job.options.get("prompt", "")))
-        return replace(plain, prompt=prompt)
-    except GatewayError as error:
-        raise GatewayError("bad_request", f"{where}: {error}") from error
 
 
 def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Iterator[_Missing]:
@@ -281,14 +233,8 @@ def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Ite
         for instance_id, index in rows.values_list("instance", "sample_index"):
             present[instance_id].add(index)
         for instance in chunk:
-            for indices in _runs(i for i in range(samples) if i not in present[instance.pk]):
+            for indices in runs(i for i in range(samples) if i not in present[instance.pk]):
                 yield _Missing(instance, indices)
-
-
-def _runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
-    """Split indices into runs without gaps, because sample i of a request has the seed s + i."""
-    for _, run in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
-        yield tuple(index for _, index in run)
 
 
 def _server_of(job: Job, system: System) -> str:
@@ -299,75 +245,16 @@ def _server_of(job: Job, system: System) -> str:
 
 
 def _rows(
-    request: _PendingRequest, response: Sampled, system: System, server: str
-) -> Iterable[Generation]:
-    """Yield the generations with the settings that were used, including defaults."""
-    params = {
-        "model": response.model,
-        "server": server,
-        "prompt": request.template,
-        **request.decoding,
-    }
-    for index, sample in zip(request.missing.indices, response.samples, strict=False):
-        yield Generation(
-            instance=request.missing.instance,
-            system=system,
-            sample_index=index,
-            text=sample.text.replace("\0", ""),  # PostgreSQL cannot store NUL
-            seed=sample.seed,
-            params={**params, "finish_reason": sample.finish_reason},
-            is_dummy=server == FAKE,
-        )
+    asked: _PendingRequest, response: Sampled, system: System, server: str
+) -> Iterator[Generation]:
+    is_dummy = server == FAKE
+    for row in stored_samples(asked.wanted, asked.request, response, server):
+        yield Generation(instance=asked.instance, system=system, is_dummy=is_dummy, **row)
 
 
-def seed_for(job: Job, instance: Instance, system: System) -> int:
-    """Return a seed that depends only on the job's seed, the instance and the system."""
-    text = f"{job.options.get('seed', 0)}:{instance.key}:{system.name}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
-
-
-def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
-    """Return the system's prompt with the instance's source, reference and category filled in.
-
-    `{field NAME}` is a further text of the instance, of its metadata.
-
-    A conversation is sent as its turns. A template other than the default comes before them as a
-    system message.
-    """
-    template = _template_of(system, default)
-    # All names are replaced in one pass so that braces in the inserted texts stay as they are.
-    filled = _PLACEHOLDER.sub(lambda match: _filled_in(instance, match), template)
-    if not instance.messages:
-        return filled
-    turns = [_turn(message) for message in instance.messages]
-    return turns if template == DEFAULT_PROMPT else [Message("system", filled), *turns]
-
-
-_PLACEHOLDER = re.compile(r"\{(?:(source|reference|category)|field ([^{}]+))\}")
-
-
-def _filled_in(instance: Instance, placeholder: re.Match[str]) -> str:
-    known, field = placeholder.groups()
-    if known is not None:
-        return str(getattr(instance, known))
-    return (
-        metadata_text(instance.metadata.get(field))
-        if field in instance.metadata
-        else placeholder[0]
-    )
-
-
-def _template_of(system: System, default: str) -> str:
+def template_of(system: System, default: str = "") -> str:
+    """Return the system's prompt, or else the default of the job or of all systems."""
     return system.prompt_template or default or DEFAULT_PROMPT
-
-
-def _turn(message: dict[str, Any]) -> Message:
-    """Return a turn as a message. The message gets the role `user` if the turn's is unknown."""
-    content = str(message.get("content") or "")
-    role = message.get("role")
-    if role == "system":
-        return Message("system", content)
-    return Message("assistant" if role == "assistant" else "user", content)
 
 
 def _models(job: Job, system: System) -> AbstractContextManager[Models]:

@@ -8,7 +8,7 @@ from django.db.models import Field
 from django.forms import Field as FormField
 from django.utils.text import Truncator
 
-from studies.models.shown_fields import MARK
+from tiebreak.formats.shown_fields import MARK
 
 register = template.Library()
 

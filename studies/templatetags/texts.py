@@ -4,8 +4,8 @@ from django import template
 from django.utils.safestring import SafeString
 
 from studies.models import Instance, Study
-from studies.models.shown_fields import FieldText, field_texts
 from studies.rendering import is_markup, render_text
+from tiebreak.formats.shown_fields import FieldText, field_texts
 
 register = template.Library()
 

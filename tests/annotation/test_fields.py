@@ -19,16 +19,17 @@ from machine_raters.judging.prompts import prompt_of
 from machine_raters.synthetic.passages import passages_of
 from recruitment.services.cloning import clone_study
 from studies.data.table_import import BadTable, Choice, import_table, parse_columns
-from studies.instance_selection.sampling import prompt_for
+from studies.instance_selection.sampling import template_of
 from studies.models import Instance, Study, System
-from studies.models.shown_fields import field_texts, parsed_fields
 from tests.annotation.annotators import annotator
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.paths import ROOT
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
+from tiebreak.asking.samples import prompt_for
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.rows import read_rows
+from tiebreak.formats.shown_fields import field_texts, parsed_fields
 from tiebreak.formats.tables import TableReading, open_table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -202,7 +203,7 @@ def test_prompts_of_systems_can_name_a_field():
     system = System(prompt_template="{field passage}: {source} {field none} {passage}")
     instance = Instance(source="Why? {field passage}", metadata={"passage": "{source}"})
     expected = "{source}: Why? {field passage} {field none} {passage}"
-    assert prompt_for(instance, system) == expected
+    assert prompt_for(instance, template_of(system)) == expected
 
 
 def test_the_passage_of_the_rag_template_is_a_field():

@@ -29,8 +29,8 @@ from jobs.tasks import work_task
 from jobs.worker import UNFORESEEN, run_job
 from studies import model_servers
 from studies.data.dataset_jobs import jobs_of, start_dataset_job
-from studies.instance_selection import sampling, scoring
-from studies.instance_selection.sampling import SamplingJob, prompt_for, seed_for
+from studies.instance_selection import scoring
+from studies.instance_selection.sampling import SamplingJob, template_of
 from studies.instance_selection.scoring import what_is_missing
 from studies.model_servers import FAKE
 from studies.models import Generation, SeparabilityScore, Study, System
@@ -39,6 +39,8 @@ from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_study
 from tests.tiebreak.similarity.encoders import FakeEncoder
+from tiebreak.asking import samples
+from tiebreak.asking.samples import prompt_for, seed_for
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 from tiebreak.optional import MissingPackageError
 
@@ -90,7 +92,7 @@ def test_a_seed_belongs_to_its_instance_and_system():
     study = bare_study(2)
     job = queued(study, seed=1)
     seeds = {
-        seed_for(job, instance, system)
+        seed_for(job.options["seed"], instance.key, system.name)
         for instance in study.dataset.instances.all()
         for system in study.systems.all()
     }
@@ -467,7 +469,7 @@ def test_nothing_in_a_prompt_is_executed():
     instance, system = study.dataset.instances.get(), study.systems.first()
     instance.source = "{{7*7}} {reference} {0.__class__} {% load x %}"
     system.prompt_template = "Summarise: {source} {unknown} {0}"
-    filled = prompt_for(instance, system)
+    filled = prompt_for(instance, template_of(system))
     assert filled.startswith("Summarise: {{7*7}}")
     assert filled.endswith("{unknown} {0}")
     assert "{0.__class__}" in filled
@@ -480,12 +482,12 @@ def test_a_conversation_is_sent_as_turns():
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": "Yes?"},
     ]
-    assert [(m.role, m.content) for m in prompt_for(instance, system)] == [
+    assert [(m.role, m.content) for m in prompt_for(instance, template_of(system))] == [
         ("user", "Hi"),
         ("assistant", "Yes?"),
     ]
     system.prompt_template = "Be brief."
-    assert prompt_for(instance, system)[0].role == "system"
+    assert prompt_for(instance, template_of(system))[0].role == "system"
 
 
 def test_the_pace_is_of_this_run():
@@ -624,9 +626,9 @@ def test_what_made_a_text_is_stored_with_it_after_defaults(settings, monkeypatch
         "model": "scripted",
         "server": "gpu1",
         "prompt": "{source}",
-        "temperature": sampling.TEMPERATURE,
+        "temperature": samples.TEMPERATURE,
         "top_p": 1.0,
-        "max_tokens": sampling.MAX_TOKENS,
+        "max_tokens": samples.MAX_TOKENS,
         "stop": [],
         "finish_reason": "stop",
     }
@@ -758,6 +760,6 @@ def test_the_seed_of_a_sample_does_not_depend_on_which_others_are_there(monkeypa
     scripted(monkeypatch, lambda n, request: texts(request))
     job = queued(study, samples=4, server="gpu1")
     run_job(job_id=job.pk)
-    base = seed_for(job, instance, system)
+    base = seed_for(0, instance.key, system.name)
     rows = Generation.objects.filter(system=system).exclude(text="imported")
     assert {row.sample_index: row.seed - base for row in rows} == {0: 0, 2: 2, 3: 3}

@@ -1,5 +1,7 @@
 """The interface of all model providers: requests, results, errors and the protocol."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -77,8 +79,16 @@ class Message:
     """Text of the turn."""
 
 
+# Reasons for which a text ended that was not cut off.
+COMPLETE = frozenset({"stop", ""})
 # Models complete a string as it is, and apply their chat template to messages.
 Prompt = str | Sequence[Message]
+
+
+def prompt_sha256(prompt: Sequence[Message]) -> str:
+    """Return the hash by which a stored answer says what was asked."""
+    turns = [[message.role, message.content] for message in prompt]
+    return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,20 @@ def parse_address(base_url: str, allowed_hosts: Collection[str]) -> Address:
     port. Raises `GatewayError` for another host (``host_not_allowed``) or an invalid address
     (``bad_settings``).
     """
+    url, authority = _parsed(base_url)
+    if authority not in {allowed.casefold() for allowed in allowed_hosts}:
+        raise http_errors.host_not_allowed(authority)
+    path = (url.path.rstrip("/") or "/v1").removesuffix("/")
+    origin = f"{url.scheme}://{authority}"
+    return Address(origin + path.removesuffix("/v1"), origin + path, authority)
+
+
+def host_of(base_url: str) -> str:
+    """Return the ``host:port`` of an address, to allow it. Raises `GatewayError` (``bad_settings``)."""
+    return _parsed(base_url)[1]
+
+
+def _parsed(base_url: str) -> tuple[httpx.URL, str]:
     try:
         url = httpx.URL(base_url)
     except (httpx.InvalidURL, TypeError):
@@ -80,12 +94,7 @@ def parse_address(base_url: str, allowed_hosts: Collection[str]) -> Address:
     if url.scheme not in DEFAULT_PORTS or not url.host or url.userinfo or url.query or url.fragment:
         raise http_errors.bad_address()
     host = f"[{url.host}]" if ":" in url.host else url.host
-    authority = f"{host}:{url.port or DEFAULT_PORTS[url.scheme]}"
-    if authority not in {allowed.casefold() for allowed in allowed_hosts}:
-        raise http_errors.host_not_allowed(authority)
-    path = (url.path.rstrip("/") or "/v1").removesuffix("/")
-    origin = f"{url.scheme}://{authority}"
-    return Address(origin + path.removesuffix("/v1"), origin + path, authority)
+    return url, f"{host}:{url.port or DEFAULT_PORTS[url.scheme]}"
 
 
 @dataclass

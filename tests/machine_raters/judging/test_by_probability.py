@@ -15,13 +15,13 @@ from machine_raters.judging.services import try_judge
 from machine_raters.messages import NO_PROBABILITIES
 from machine_raters.models import Judge, Verdict
 from machine_raters.services.machine_raters import start_machine_rater
-from studies.model_servers import LOT_SIZE
 from studies.models import Unit
 from tests.machine_raters.judging.scripted import add_training_item, material, model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
 from tests.tiebreak.gateway.stub_server import Fault, StubServer
+from tiebreak.asking.tally import LOT_SIZE
 from tiebreak.scales import PREFERENCES, Scale
 
 pytestmark = pytest.mark.django_db
