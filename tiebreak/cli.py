@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
+from tiebreak.asking.samples import SAMPLES
+from tiebreak.batch.asking import Answers
+from tiebreak.batch.sampling import Systems, sample_file
 from tiebreak.batch.selection import draw_file
 from tiebreak.batch.separability import score_file
 from tiebreak.batch.unfinished import check_output
@@ -545,6 +548,53 @@ def select(options: Namespace) -> Outcome:
     return Outcome(counts, sentence, tuple(drawn.problems()))
 
 
+def add_sample_options(parser: ArgumentParser) -> None:
+    """Add the options of `sample`."""
+    parser.add_argument(
+        "prompts",
+        type=Path,
+        metavar="PROMPTS",
+        help="instances with the columns id and source, or messages (.jsonl, .csv, .parquet), or a bundle"
+        " (folder or .zip)",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="generations.parquet")
+    parser.add_argument(
+        "--systems",
+        type=Path,
+        required=True,
+        metavar="systems.toml",
+        help="the systems: their models, model servers, prompts and decoding",
+    )
+    parser.add_argument(
+        "--k", type=int, default=SAMPLES, help=f"texts of each system for each instance; {SAMPLES}"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    _add_json_option(parser)
+
+
+def sample(options: Namespace) -> Outcome:
+    """Sample texts of systems through model servers."""
+    if options.k < 1:
+        raise DomainError("bad_option", "--k must be 1 or more.", status=400)
+    with _as_domain_errors(options.out):
+        check_output(options.out)
+        answers = sample_file(
+            options.prompts,
+            options.out,
+            Systems.read(options.systems),
+            samples=options.k,
+            seed=options.seed,
+            report=_progress("texts"),
+        )
+    return _answered(options.out, answers, "texts")
+
+
+def _answered(out: Path, answers: Answers, what: str) -> Outcome:
+    counts = {"out": str(out), what: answers.rows, "failed": answers.failed}
+    sentence = f"Wrote {out}: {answers.rows:,} {what}."
+    return Outcome(counts, sentence, tuple(answers.problems()), status=int(answers.failed > 0))
+
+
 def _progress(what: str) -> Callable[[int, int], None]:
     """Return a function that draws how much is done on a terminal."""
 
@@ -588,6 +638,11 @@ COMMANDS = {
         "Score how separable systems are on each instance of a file of generations.",
         add_separability_options,
         separability,
+    ),
+    "sample": Command(
+        "Sample texts of systems for a file of prompts, through model servers.",
+        add_sample_options,
+        sample,
     ),
     "select": Command(
         "Draw instances from a file of scores, with known inclusion probabilities.",

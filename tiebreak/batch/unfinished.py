@@ -57,11 +57,11 @@ def unfinished(out: Path, about: Mapping[str, Any], tables: Iterable[str]) -> It
     written in this format, was begun with something else, or is being made by another process.
     """
     check_output(out)
-    if out.exists():
+    path = out.with_name(out.name + ENDING)
+    if out.exists() and not path.exists():
         sentence = f"{out} exists already. Choose another path, or delete it."
         raise DomainError("output_exists", sentence, status=400)
     out.parent.mkdir(parents=True, exist_ok=True)
-    path = out.with_name(out.name + ENDING)
     with closing(sqlite3.connect(path, timeout=0)) as connection:
         begun = Unfinished(connection, path)
         try:

@@ -1,0 +1,161 @@
+"""Texts of systems for a file of prompts, through model servers: what the server's job samples."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from tiebreak.asking.samples import (
+    DEFAULT_PROMPT,
+    MAX_TOKENS,
+    TEMPERATURE,
+    Wanted,
+    runs,
+    stored_samples,
+)
+from tiebreak.batch.asking import TABLES, Answers, Asking, Key, Question, Report
+from tiebreak.batch.servers import FAKE, check_names, model_settings, read_settings, settings_as
+from tiebreak.batch.texts import Source, open_texts
+from tiebreak.batch.unfinished import Unfinished, digest_of, unfinished
+from tiebreak.errors import DomainError
+from tiebreak.formats.bundle import INSTANCES, InstanceRow
+from tiebreak.formats.cells import check_id
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.export_columns import GENERATIONS
+from tiebreak.formats.rows import Row
+from tiebreak.gateway import GatewayError, ModelSettings, Sampled, SampleRequest, open_models
+
+NAMES = "CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID"
+DECODING = ("temperature", "top_p", "max_tokens", "stop")
+
+
+@dataclass(frozen=True)
+class SystemSettings:
+    """A system of a settings file: a model with a prompt and how its texts are drawn."""
+
+    name: str
+    model: str = ""
+    server: str = ""
+    prompt: str = DEFAULT_PROMPT
+    temperature: float = TEMPERATURE
+    top_p: float = 1.0
+    max_tokens: int = MAX_TOKENS
+    stop: Sequence[str] = ()
+
+    def wanted(self, key: str, indices: Sequence[int], seed: int) -> Wanted:
+        decoding = {name: getattr(self, name) for name in DECODING}
+        return Wanted(key, self.name, indices, self.prompt, decoding, seed)
+
+
+@dataclass(frozen=True)
+class Systems:
+    """The systems of a settings file, and the models that they are."""
+
+    systems: list[SystemSettings] = field(default_factory=list)
+    models: list[ModelSettings] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> "Systems":
+        """Read a settings file. Raises `DomainError`, and `InvalidInput` for a name."""
+        settings = read_settings(path)
+        check_names(settings, ("servers", "systems"), path.name)
+        read = cls()
+        for given in settings.get("systems", []):
+            system = settings_as(SystemSettings, given, "A system")
+            where = f"The system {check_id('name', system.name)}"
+            if system.name in {other.name for other in read.systems}:
+                sentence = f"{where} is there twice. Give each system another name."
+                raise DomainError("repeated_name", sentence, status=400)
+            model, servers = system.model or system.name, settings.get("servers", {})
+            server, spec = model_settings(servers, system.server, model, where=where)
+            read.systems.append(replace(system, server=server))
+            read.models.append(spec)
+        if not read.systems:
+            raise DomainError("no_systems", f"{path} has no [[systems]].", status=400)
+        return read
+
+
+def sample_file(
+    path: Path, out: Path, systems: Systems, *, samples: int, seed: int, report: Report
+) -> Answers:
+    """Sample texts of each system for each instance of a file, and write them to ``out``.
+
+    Seeds depend on the seed of the whole, the instance and the system, as on the server. ``report``
+    is called with the number of texts done and their total. Raises `DomainError`, and `FormatError`
+    with the lines of all rows that are not valid.
+    """
+    for system in systems.systems:  # what is wrong with settings is said before anything is asked
+        system.wanted("an instance", range(samples), seed).request("", InstanceRow("", source="?"))
+    with open_texts(path, INSTANCES) as source:
+        about = {
+            "prompts": digest_of([source.table]),
+            "systems": [asdict(system) for system in systems.systems],
+            "samples": samples,
+            "seed": seed,
+        }
+        with unfinished(out, about, (*TABLES, NAMES)) as begun:
+            number = _checked(begun, source)
+            asking = Asking(begun, number * len(systems.systems) * samples, report)
+            pairs = zip(systems.systems, systems.models, strict=True)
+            for part, (system, spec) in enumerate(pairs):
+                wanted = partial(system.wanted, seed=seed)
+                missing = _missing(asking, source, part, wanted, samples)
+                is_dummy = spec.provider == FAKE
+                made_by = {"server": system.server, "is_dummy": is_dummy}
+                with closing(open_models(spec)) as models:
+                    asking.ask(models.sample, _questions(asking, missing, made_by))
+            return asking.finish(out, GENERATIONS)
+
+
+def _checked(begun: Unfinished, source: Source) -> int:
+    """Return the number of instances, all of which are valid and have different names."""
+    known = begun.fact("instances")
+    if known is not None:
+        return int(known)
+    problems, number = Problems(), 0
+    for line, instance in source.instances(problems):
+        insert = "INSERT OR IGNORE INTO names VALUES (?, ?)"
+        if not begun.execute(insert, [instance.id, line]).rowcount:
+            reason = f"id {instance.id!r} is there twice"
+            problems.add(source.table.name, line, "duplicate_id", reason)
+        number += 1
+    problems.check()
+    begun.note("instances", number)
+    return number
+
+
+def _missing(
+    asking: Asking,
+    source: Source,
+    part: int,
+    wanted: Callable[[str, Sequence[int]], Wanted],
+    samples: int,
+) -> Iterator[tuple[Key, InstanceRow, Wanted]]:
+    """Yield the instances that lack samples of a system, with the samples that can be drawn together."""
+    for item, (_, instance) in enumerate(source.instances(Problems())):
+        present = asking.answered(item, part)
+        for indices in runs(i for i in range(samples) if i not in present):
+            yield (item, part, indices[0]), instance, wanted(instance.id, indices)
+
+
+def _questions(
+    asking: Asking, missing: Iterator[tuple[Key, InstanceRow, Wanted]], made_by: Row
+) -> Iterator[Question]:
+    for key, instance, wanted in missing:
+        about = {"instance": wanted.key, "system": wanted.system, "samples": [*wanted.indices]}
+        try:
+            request = wanted.request(f"{key}", instance)
+        except GatewayError as error:
+            asking.refuse(key, about, error)
+            continue
+        yield Question(key, about, request, partial(_rows, key, wanted, request, made_by))
+
+
+def _rows(
+    key: Key, wanted: Wanted, request: SampleRequest, made_by: Row, response: Sampled
+) -> Iterator[tuple[Key, Row]]:
+    item, part, _ = key
+    for row in stored_samples(wanted, request, response, made_by["server"]):
+        named = {"instance": wanted.key, "system": wanted.system, **row}
+        yield (item, part, row["sample_index"]), {**named, "is_dummy": made_by["is_dummy"]}
