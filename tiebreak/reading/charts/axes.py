@@ -57,11 +57,24 @@ def are_counts(values: Iterable[float]) -> bool:
     return all(value >= 0 and value % 1 == 0 for value in known) and max(known, default=0) > 1
 
 
-def padded(values: list[float], *, include: float | None = None) -> tuple[float, float]:
-    """Return the range of the finite values, with a margin, and with ``include`` in it."""
+def padded(
+    values: list[float], *, include: float | None = None, least: float = 0.0
+) -> tuple[float, float]:
+    """Return the round ticks between which the finite values lie, and ``include``.
+
+    What is drawn is at least as long as ``least``.
+    """
     finite = [value for value in values if math.isfinite(value)]
     if include is not None:
         finite.append(include)
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    margin = (high - low) * 0.06 or 0.05
-    return low - margin, high + margin
+    margin = max(0.0, least - (high - low)) / 2 or (0.05 if low == high else 0.0)
+    return _between_ticks(low - margin, high + margin)
+
+
+def _between_ticks(low: float, high: float) -> tuple[float, float]:
+    """Return the next ticks at or outside two ends; a longer axis may have longer steps."""
+    step = round_step(high - low)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    ends = first * step, last * step
+    return ends if round_step(ends[1] - ends[0]) == step else _between_ticks(*ends)

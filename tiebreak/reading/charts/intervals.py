@@ -175,13 +175,12 @@ def _range(
         for mark in marks
         for end in (mark.estimate.value, mark.estimate.low, mark.estimate.high)
     ]
-    low, high = padded([*ends, *references])
     if bounds is None:
-        return low, high
-    if not any(mark.estimate.has_interval for mark in marks):
-        # Nothing says how far apart is far, so points do not fill the picture.
-        short = max(0.0, LEAST_SPAN * (bounds[1] - bounds[0]) - (high - low)) / 2
-        low, high = low - short, high + short
+        return padded([*ends, *references])
+    # Where nothing says how far apart is far, points do not fill the picture.
+    has_intervals = any(mark.estimate.has_interval for mark in marks)
+    least = 0.0 if has_intervals else LEAST_SPAN * (bounds[1] - bounds[0])
+    low, high = padded([*ends, *references], least=least)
     return max(low, bounds[0]), min(high, bounds[1])
 
 

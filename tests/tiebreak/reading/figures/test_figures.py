@@ -1,5 +1,6 @@
 """Every figure states its finding, draws the report's numbers, and offers them as data."""
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from metrics.results.rater_rows import TaskSpeed
 from metrics.results.raters_figure import fatigue_figure
 from tests.metrics.studies import drawn_study, preferences, report_of
 from tiebreak.digits import in_digits
-from tiebreak.reading.charts.axes import Axis
+from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.curves import time_chart
 from tiebreak.reading.charts.intervals import (
     BARE_KEY,
@@ -233,6 +234,22 @@ def test_after_a_draw_weighted_rates_are_drawn():
 )
 def test_an_axis_has_round_ticks_that_differ(low, high, ticks):
     axis = Axis(low, high)
+    assert [axis.tick_name(tick) for tick in axis.ticks()] == ticks
+
+
+@pytest.mark.parametrize(
+    ("values", "least", "ticks"),
+    [
+        ([0.21, 0.83], 0, ["0.2", "0.4", "0.6", "0.8", "1.0"]),
+        ([-0.03, 0.45, math.nan], 0, ["−0.1", "0.0", "0.1", "0.2", "0.3", "0.4", "0.5"]),
+        ([0.01, 12.6], 0, ["0.0", "2.5", "5.0", "7.5", "10.0", "12.5", "15.0"]),
+        ([0.4, 0.6], 0.5, ["0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8"]),
+        ([0.4], 0, ["0.34", "0.36", "0.38", "0.40", "0.42", "0.44", "0.46"]),
+        ([], 0, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+    ],
+)
+def test_values_lie_between_the_first_and_the_last_tick(values, least, ticks):
+    axis = Axis(*padded(values, least=least))
     assert [axis.tick_name(tick) for tick in axis.ticks()] == ticks
 
 
