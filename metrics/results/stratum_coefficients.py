@@ -86,7 +86,7 @@ def _table(
     rows = [
         # Without glyphs, because random labels and many strata are no findings.
         Row(
-            stratum_name(s.stratifier, s.stratum),
+            stratum_name(s.stratifier, s.stratum, strata),
             s.n_units,
             share_of(s, strata),
             list(_numbers(s, _groups(s, machine, coefficient))),

@@ -42,6 +42,7 @@ from tiebreak.reading.messages import (
 from tiebreak.reading.while_open import WIN_RATES, sequence_finding, unreached
 from tiebreak.reading.words import counted, counts_of
 from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.machines import ReplacementStratum
 from tiebreak.report.model.raters import RaterSets, RatingSetsSection
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.selection import PairSelection
@@ -52,6 +53,7 @@ from tiebreak.stats import Estimate
 from tiebreak.stats.core.independence import MIN_CLUSTERS
 
 AnyStratum = StratumSection | WinRateStratum
+Stratum = AnyStratum | ReplacementStratum
 # The report names strata for programs; people see these names.
 STRATA = {
     ("all", "all"): "all items",
@@ -67,11 +69,25 @@ STRATA = {
     ("systems", "undefined"): "systems not named",
 }
 RANGE = re.compile(r"(-?[\d.]+)<=separability<=?(-?[\d.]+)")
+# The bands of separability, which are relative: from the study's lowest to its highest.
+BANDS = ("most alike", "more alike", "less alike", "least alike")
+# What the name of a band need not say below a heading.
+SAID_ABOVE = "separability "
 
 
-def stratum_name(stratifier: str, name: str) -> ItemsName:
-    """Return a stratum's display name, which pages link; categories and system pairs keep their own."""
-    return ItemsName.of(_words_of(stratifier, name), (stratifier, name))
+def stratum_name(stratifier: str, name: str, among: Iterable[Stratum] = ()) -> ItemsName:
+    """Return a stratum's display name, which pages link; categories and system pairs keep their own.
+
+    A band of separability is named by its place ``among`` all of them, where they are known.
+    """
+    words, key = _words_of(stratifier, name), (stratifier, name)
+    band = _band(name, among) if stratifier == "separability" else ""
+    return ItemsName.of(band, key, words) if band else ItemsName.of(words, key)
+
+
+def _band(name: str, among: Iterable[Stratum]) -> str:
+    bands = [one.stratum for one in among if RANGE.fullmatch(one.stratum)]
+    return BANDS[bands.index(name)] if len(bands) == len(BANDS) and name in bands else ""
 
 
 def _words_of(stratifier: str, name: str) -> str:
@@ -91,9 +107,9 @@ def _range_name(name: str) -> str:
         return name
     low, high = (float(end) for end in match.groups())
     if low == high:
-        return f"separability {in_digits(low)}, all alike"
+        return f"{SAID_ABOVE}{in_digits(low)}, all alike"
     decimals = 2 if f"{low:.2f}" != f"{high:.2f}" else 4
-    return f"separability {in_digits(low, decimals)} to {in_digits(high, decimals)}"
+    return f"{SAID_ABOVE}{in_digits(low, decimals)} to {in_digits(high, decimals)}"
 
 
 # Strata that are made from how annotators agree, which units with one rating cannot show.

@@ -394,6 +394,7 @@ def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
         rows = [
             _row(
                 stratum,
+                stratum_name(stratifier, stratum.stratum, section.strata),
                 share_of(stratum, section.strata),
                 [getattr(stratum.human_human, column) for column in columns],
             )
@@ -425,8 +426,7 @@ def _reason_below(rows: Sequence[Row]) -> tuple[list[Row], str]:
     return marked, " ".join(f"{mark} {reason}" for reason, mark in marks.items())
 
 
-def _row(stratum: StratumSection, share: str, estimates: list[Estimate]) -> Row:
-    name = stratum_name(stratum.stratifier, stratum.stratum)
+def _row(stratum: StratumSection, name: str, share: str, estimates: list[Estimate]) -> Row:
     if not stratum.n_units:
         rest = [_EMPTY_CELL] * (len(estimates) - 1)
         return Row(name, 0, share, [Number("–", "", Svg(), NO_UNITS), *rest])

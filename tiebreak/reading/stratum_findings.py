@@ -154,7 +154,7 @@ def _finding(
     of_groups: Sentences,
 ) -> str:
     groups = [
-        (stratum_name(stratum.stratifier, stratum.stratum), compare(stratum))
+        (stratum_name(stratum.stratifier, stratum.stratum, section.strata), compare(stratum))
         for stratum in _groups(section)
     ]
     all_items = compare(section.all_units)

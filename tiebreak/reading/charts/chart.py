@@ -45,19 +45,21 @@ MARGIN, Y_MARGIN = 24, 64  # beside a plot, for the numbers at its ends or at th
 
 
 class ItemsName(str):
-    """The name of a class of items, which knows the class so that a page can link it."""
+    """The name of a class of items with a note in brackets, which knows the class so that a page can link it."""
 
     key: Key = NO_KEY
+    parts: tuple[str, str] = ("", "")
 
     @classmethod
-    def of(cls, words: str, key: Key) -> "ItemsName":
-        name = cls(words)
-        name.key = key
+    def of(cls, words: str, key: Key, note: str = "") -> "ItemsName":
+        name = cls(f"{words} ({note})" if note else words)
+        name.key, name.parts = key, (words, note)
         return name
 
     def noted(self, note: str) -> "ItemsName":
-        """Return the name with a note in brackets, if there is one."""
-        return ItemsName.of(f"{self} ({note})", self.key) if note else self
+        """Return the name with one more note, if there is one."""
+        words, known = self.parts
+        return ItemsName.of(words, self.key, ", ".join(filter(None, (known, note))))
 
 
 def key_in(name: object) -> Key:

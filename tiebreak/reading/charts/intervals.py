@@ -55,7 +55,7 @@ class Mark:
 class IntervalRow:
     """A name with its estimates below each other, on a band; without estimates it is a heading.
 
-    The picture does not repeat `under`, how the name begins that its heading says.
+    The picture does not repeat `under`, the part of the name that its heading says.
     """
 
     name: str
@@ -187,7 +187,7 @@ def _range(
 def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
     if row.band and row.band.has_interval:
         ground = partial(_band, ground, axis, row.band)
-    name = row.name.removeprefix(row.under)
+    name = row.name.replace(row.under, "", 1)
     if not row.marks:
         yield Strip(name, ground, css="group", key=row.key)
     elif not row.drawn:

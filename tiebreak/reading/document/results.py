@@ -48,7 +48,7 @@ def machine_strata(about: CriterionSection) -> Iterator[Block]:
             if stratum.stratifier == "all"
             or any(one.has_interval for one in _estimates(stratum, machine))
         ]
-        yield _table(machine, shown)
+        yield _table(machine, shown, about.strata)
         if left_out := len(strata) - len(shown):
             groups = counted(left_out, "further stratum", "further strata")
             yield Paragraph(
@@ -67,7 +67,9 @@ def _estimates(stratum: StratumSection, machine: str) -> tuple[Estimate, ...]:
     )
 
 
-def _table(machine: str, strata: list[StratumSection]) -> DataTable:
+def _table(
+    machine: str, strata: list[StratumSection], among: tuple[StratumSection, ...]
+) -> DataTable:
     """Return the table, whose letters name who an estimate applies to or why it is missing."""
     by_stratum = [_estimates(stratum, machine) for stratum in strata]
     notes = list(dict.fromkeys(note_of(one) for estimates in by_stratum for one in estimates))
@@ -81,7 +83,7 @@ def _table(machine: str, strata: list[StratumSection]) -> DataTable:
         COLUMNS,
         tuple(
             (
-                stratum_name(stratum.stratifier, stratum.stratum),
+                stratum_name(stratum.stratifier, stratum.stratum, among),
                 str(stratum.n_units),
                 *map(cell, estimates),
             )
@@ -304,7 +306,7 @@ def _strata(about: CriterionSection) -> Iterator[Block]:
     strata = [stratum for stratum in about.strata if stratum.n_units]
     shown = {
         str(
-            stratum_name(stratum.stratifier, stratum.stratum)
+            stratum_name(stratum.stratifier, stratum.stratum, about.strata)
         ): stratum.human_human.krippendorff_alpha
         for stratum in strata
         if stratum.human_human.krippendorff_alpha.has_interval

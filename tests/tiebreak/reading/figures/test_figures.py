@@ -42,6 +42,7 @@ from tiebreak.reading.figures.systems.systems import (
     strengths_figure,
     win_rates_figure,
 )
+from tiebreak.reading.findings import SAID_ABOVE
 from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
 from tiebreak.report.model.report import CriterionSection
@@ -169,8 +170,8 @@ def test_the_lines_of_a_picture_go_on_behind_headings_that_rows_do_not_repeat(se
     assert figure.chart.page().count('class="reference"') == sum(
         strip.draw is not None and strip.size == "row" for strip in figure.chart.strips
     )
-    assert not [strip.name for strip in figure.chart.strips if strip.name.startswith("separab")]
-    assert [row[0] for row in figure.rows if row[0].startswith("separability ")]
+    assert not [strip.name for strip in figure.chart.strips if SAID_ABOVE in strip.name]
+    assert [row[0] for row in figure.rows if SAID_ABOVE in row[0]]
 
 
 def test_what_thick_lines_are_stands_in_the_picture(section):

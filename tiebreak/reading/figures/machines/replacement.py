@@ -46,7 +46,7 @@ def machine_replacement_figures(
     for machine, stratum, one in named:
         if one.tests:  # the advantage probability does not depend on ε
             advantage = Estimate(one.tests[0].advantage_probability, n=one.labels)
-            name = stratum_name(stratum.stratifier, stratum.stratum)
+            name = stratum_name(stratum.stratifier, stratum.stratum, section)
             rows.append(IntervalRow(f"{machine}: {name}", (Mark(kinds[machine], advantage),)))
     rows = [row for row in rows if row.drawn]
     if not rows:
@@ -55,7 +55,7 @@ def machine_replacement_figures(
     chart = interval_chart(
         rows[:MAX_STRATA], finding=TITLE, label="advantage probability ρ", bounds=(0, 1)
     )
-    cells = tuple(chain.from_iterable(_cells(*row) for row in named))
+    cells = tuple(chain.from_iterable(_cells(section, *row) for row in named))
     tests = chain.from_iterable(one.tests for one in section[0].machines.values())
     # Which instances the tests of all items describe; the table has it for each test.
     described = next((test.speaks_of for test in tests if not test.reason), "these")
@@ -64,10 +64,13 @@ def machine_replacement_figures(
 
 
 def _cells(
-    machine: str, stratum: ReplacementStratum, one: MachineReplacement
+    strata: Sequence[ReplacementStratum],
+    machine: str,
+    stratum: ReplacementStratum,
+    one: MachineReplacement,
 ) -> Iterator[tuple[Cell, ...]]:
     agreement = None if isnan(one.agreement) else one.agreement
-    name = stratum_name(stratum.stratifier, stratum.stratum)
+    name = stratum_name(stratum.stratifier, stratum.stratum, strata)
     about = (machine, name, stratum.n_units, one.labels, one.instances, agreement)
     if not one.tests:
         yield (*about, *(None,) * 8, one.reason or DESCRIBED_ONLY)

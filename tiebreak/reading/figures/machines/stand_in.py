@@ -22,7 +22,7 @@ from tiebreak.reading.figures.raters.agreement import (
     KINDS_OF_ITEM,
     STRATIFIERS,
 )
-from tiebreak.reading.findings import stratum_name
+from tiebreak.reading.findings import SAID_ABOVE, stratum_name
 from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import NoiseCeiling
@@ -101,7 +101,10 @@ def _labels_figure(
     if found is None or not found.ceiling.is_defined:
         return empty_figure(name, finding, sentence)
     people = _of_annotators(section, strata, found)
-    columns = [_column(stratum, one.n) for stratum, one in zip(strata, people.cells, strict=True)]
+    columns = [
+        _column(stratum_name(stratum.stratifier, stratum.stratum, section.strata), one.n)
+        for stratum, one in zip(strata, people.cells, strict=True)
+    ]
     rows = [people, *_of_machines(section, strata, ceilings)]
     rows = [*rows, _of_ceiling(section, strata, found)]
     rows = [
@@ -151,11 +154,9 @@ def kinds_of_item(section: CriterionSection) -> list[StratumSection]:
     return [section.all_units, *(one for one in kinds if one in largest)]
 
 
-def _column(stratum: StratumSection, n: int) -> Column:
-    words = stratum_name(stratum.stratifier, stratum.stratum)
-    name = words.removeprefix("separability ")  # which the corner of the table says
-    key = (stratum.stratifier, stratum.stratum)
-    return Column(ALL_ITEMS if stratum.stratifier == "all" else name, counted(n, "item"), key)
+def _column(name: ItemsName, n: int) -> Column:
+    words = ALL_ITEMS if name.key[0] == "all" else name.replace(SAID_ABOVE, "", 1)
+    return Column(words, counted(n, "item"), name.key)
 
 
 def _of_annotators(

@@ -54,7 +54,10 @@ def _figure(section: WinRateStrata, number: int, system: str, simple: Simple) ->
     if not chart:
         return empty_figure(name, title, NO_RATES)
     named = [
-        ((STRATIFIERS[s.stratifier], _name(s), s.n_units, s.share, mark.series), mark.estimate)
+        (
+            (STRATIFIERS[s.stratifier], _name(section, s), s.n_units, s.share, mark.series),
+            mark.estimate,
+        )
         for s in section.strata
         for mark in _marks(s, system, simple)
     ]
@@ -66,8 +69,8 @@ def _figure(section: WinRateStrata, number: int, system: str, simple: Simple) ->
     return Figure(name, title, sentence, chart, COLUMNS, estimate_rows(named), reading)
 
 
-def _name(stratum: WinRateStratum) -> ItemsName:
-    return stratum_name(stratum.stratifier, stratum.stratum)
+def _name(section: WinRateStrata, stratum: WinRateStratum) -> ItemsName:
+    return stratum_name(stratum.stratifier, stratum.stratum, section.strata)
 
 
 def _rows(section: WinRateStrata, system: str, simple: Simple) -> Iterator[IntervalRow]:
@@ -75,7 +78,7 @@ def _rows(section: WinRateStrata, system: str, simple: Simple) -> Iterator[Inter
     for stratum in section.strata:
         marks = _marks(stratum, system, simple)
         if marks:
-            yield IntervalRow(_name(stratum).noted(share_of(stratum, section.strata)))
+            yield IntervalRow(_name(section, stratum).noted(share_of(stratum, section.strata)))
         yield from (IntervalRow(mark.series, (mark,)) for mark in marks)
 
 

@@ -8,6 +8,7 @@ from tiebreak.reading.figures.figure import Figure, empty_figure, table_of
 from tiebreak.reading.findings import (
     BY_LABELS,
     NO_ALPHA_HEADING,
+    SAID_ABOVE,
     agreement_finding,
     share_of,
     stratum_name,
@@ -163,5 +164,5 @@ def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator
         yield IntervalRow(STRATIFIERS[stratifier])
         for stratum in strata[:MAX_STRATA]:
             share = share_of(stratum, section.strata)
-            name = stratum_name(stratifier, stratum.stratum).noted(share)
-            yield IntervalRow(name, marks(stratum), under=f"{stratifier} ")
+            name = stratum_name(stratifier, stratum.stratum, section.strata).noted(share)
+            yield IntervalRow(name, marks(stratum), under=SAID_ABOVE)
