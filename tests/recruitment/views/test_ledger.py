@@ -474,6 +474,22 @@ def test_training_is_not_work_that_counts():
     assert entry.ratings.counted == 0
 
 
+def test_a_status_is_a_chip_beside_those_who_did_not_finish(researcher_client):
+    study = paying_study(member=researcher_client.researcher, instances=9)
+    people = {status: make_participation(study, status) for status in Participation.Status.values}
+    for status, person in people.items():
+        Participation.objects.filter(pk=person.pk).update(status=status)
+    for name in ("metrics:dashboard", "recruitment:ledger"):
+        page = fromstring(researcher_client.get(reverse(name, args=[study.pk])).text)
+        rows = page.xpath("//tr[@data-person]")
+        chips = {
+            row.get("data-status"): row.xpath("count(.//*[@class='state-chip'])") for row in rows
+        }
+        assert chips == {status: status != "finished" for status in people}
+        (heads,) = {len(row.xpath("./th | ./td")) for row in rows}
+        assert heads == len(page.xpath("//table[contains(@class, 'people')]/thead//th"))
+
+
 def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
     study = paying_study(ratings_per_hit=3)
     channel = Channel.objects.create(study=study, provider="mturk", external_id="H")
