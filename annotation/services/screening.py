@@ -266,6 +266,7 @@ def request_another_try(*, participation: Participation) -> None:
 
 
 STAGES = {Step.TRAINING, Step.QUALIFICATION}
+MOST_DOTS = 6
 
 
 def tries_left(participation: Participation, stage: ScreeningAttempt.Stage) -> int | None:
@@ -355,6 +356,11 @@ class CheckRecord:
     @property
     def of(self) -> int:
         return self.right + self.failed
+
+    @property
+    def dots(self) -> str:
+        """A filled dot for each check that was passed and an empty one for each other, if they are few."""
+        return "●" * self.right + "○" * self.failed if self.of <= MOST_DOTS else ""
 
 
 def check_record(participation: Participation) -> CheckRecord:

@@ -18,7 +18,7 @@ from metrics.planning.separability_figure import requested_separability, request
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.results.machine_notes import PER, costs_of, notes_of_raters
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
-from metrics.results.rater_rows import PageRows, rater_rows, rows_of
+from metrics.results.rater_rows import MAX_RATERS, PageRows, mean_agreement, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
 from metrics.results.stopping_page import stopping_context
 from studies.access import Right, studies_of
@@ -74,7 +74,7 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 
-MAX_OTHERS, MAX_RATERS, MAX_PAIRS = 50, 200, 15
+MAX_OTHERS, MAX_PAIRS = 50, 15
 
 
 @dataclass(frozen=True)
@@ -246,16 +246,17 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
     people = {one.rater.pseudonym: one for one in here.select_related("rater")}
     unusual = worth_a_look(people.values())
     rater = shown.query.get("rater", "")
-    numbers, without_interval = reason_once([number(row.agreement, low=0) for row in rows])
+    mean = mean_agreement(rows)
     listed = [
-        (row.facts, n, person, unusual.get(person.pk, []) if person else [])
-        for row, n in zip(rows[:MAX_RATERS], numbers, strict=False)
+        (row.facts, agreement, person, unusual.get(person.pk, []) if person else [])
+        for row in rows[:MAX_RATERS]
         for person in [people.get(row.facts.name)]
+        for agreement in [number(row.agreement, low=0, reference=mean)]
     ]
     return {
         "rows": sorted(listed, key=lambda row: -len(row[-1])),
         "unusual": sum(bool(signs) for *_, signs in listed),
-        "without_interval": without_interval,
+        "mean": mean,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],
         "rater": rater,

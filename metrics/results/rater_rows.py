@@ -1,20 +1,26 @@
 """What is known about each annotator of a study, and about annotators' first, second, … task."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.services.screening import CheckRecord
+from annotation.models import Participation
+from annotation.services.exclusion import OUT
+from annotation.services.screening import CheckRecord, check_records
 from metrics.results.contested_items import Contested, contested
+from studies.models import Study
 from tiebreak.report.criterion import Codes, Criterion, read_criteria
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.raters.bias import first_shown
 from tiebreak.report.serialization import from_json, to_json
 from tiebreak.report.source import Source
 from tiebreak.stats import Estimate, undefined
+from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.core.independence import EXACT, SHARE, exact_interval
 
 Json = dict[str, Any]
 # Where they are in a criterion's section of a report, and in its rows of pages.
@@ -54,7 +60,7 @@ def _holders(section: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
             yield path, holder
 
 
-MIN_ANNOTATORS = 2
+MIN_ANNOTATORS, MAX_RATERS = 2, 200
 NO_AGREEMENT = "The report has no agreement of this annotator."
 NO_CHECKS = CheckRecord(0, 0)
 
@@ -73,6 +79,10 @@ class RaterFacts:
     checks: int
     seconds: float | None = None
     first_preferred: float | None = None
+
+    @property
+    def record(self) -> CheckRecord:
+        return CheckRecord(self.checks_right, self.checks - self.checks_right)
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,15 @@ class RaterRow:
         )
 
 
+def excluded_people(study: Study) -> list[tuple[Participation, CheckRecord]]:
+    """Return who is left out of all numbers, with their gold checks."""
+    out = study.participations.filter(status__in=OUT, assignments__status="excluded")
+    people = list(out.select_related("rater").order_by("pk").distinct()[:MAX_RATERS])
+    raters = [person.rater_id for person in people]
+    records = check_records(study.pk, raters=raters) if raters else {}
+    return [(person, records.get(person.rater_id, NO_CHECKS)) for person in people]
+
+
 @dataclass(frozen=True)
 class TaskSpeed:
     """The typical time per answer in the n-th task of annotators."""
@@ -114,8 +133,22 @@ def rater_rows(raters: tuple[RaterFacts, ...], section: CriterionSection) -> lis
     for facts in raters:
         known = section.raters.get(facts.name)
         agreement = (known and known.leave_one_out) or undefined(NO_AGREEMENT)
-        rows.append(RaterRow(facts, agreement))
+        rows.append(RaterRow(facts, _with_interval(agreement)))
     return sorted(rows, key=lambda row: (not row.agreement.is_defined, row.agreement.value))
+
+
+def _with_interval(agreement: Estimate) -> Estimate:
+    """Return a share of items with its exact interval, which treats them as independent."""
+    if not agreement.is_defined or agreement.has_interval:
+        return agreement
+    low, high = exact_interval(agreement.value, agreement.n, SHARE, CONFIDENCE_LEVEL)
+    return replace(agreement, low=low, high=high, method=EXACT, reason=None)
+
+
+def mean_agreement(rows: Sequence[RaterRow]) -> float | None:
+    """Return the mean over the annotators whose agreement is known."""
+    known = [row.agreement.value for row in rows if row.agreement.is_defined]
+    return fmean(known) if known else None
 
 
 def rater_facts(criterion: Criterion, records: Mapping[str, CheckRecord]) -> tuple[RaterFacts, ...]:

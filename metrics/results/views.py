@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.counts import progress_of
-from annotation.services.exclusion import OUT
 from metrics.planning.separability_figure import requested_separability
 from metrics.results.collection_figure import progress_figure, still_possible
 from metrics.results.filters import (
@@ -23,7 +22,6 @@ from metrics.results.filters import (
     without_empty_values,
 )
 from metrics.results.question_pages import (
-    MAX_RATERS,
     MOVED,
     PAGES,
     Page,
@@ -33,6 +31,7 @@ from metrics.results.question_pages import (
     parts_of,
 )
 from metrics.results.questions import SYSTEMS
+from metrics.results.rater_rows import excluded_people
 from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.sections import figure_of_section, offered_on
 from metrics.results.selectors import (
@@ -210,8 +209,7 @@ def _context(
         context |= _question(shown, shown_page, right)
     parts = _parts_with_raters if shown_page.shows_raters else _parts
     if shown_page.shows_raters:  # which are kept, while this ends when the study is opened again
-        out = study.participations.filter(status__in=OUT, assignments__status="excluded")
-        context["excluded"] = out.select_related("rater").order_by("pk").distinct()[:MAX_RATERS]
+        context["excluded"] = excluded_people(study)
         context["tables"] = [
             *filter(None, [set_aside_table(about)]),
             *nonresponse_tables(about, with_raters=True),

@@ -475,11 +475,12 @@ def number(
     high: float = 1.0,
     kind: Kind = "human",
     decimals: int | None = None,
+    reference: float | None = None,
 ) -> Number:
     if not estimate.is_defined:
         return Number("–", "", Svg(), f"Undefined. {estimate.reason}")
     interval = ""
     if estimate.has_interval:
         interval = f"{in_digits(estimate.low, decimals)} to {in_digits(estimate.high, decimals)}"
-    glyph = interval_glyph(estimate, low=low, high=high, kind=kind)
+    glyph = interval_glyph(estimate, low=low, high=high, kind=kind, reference=reference)
     return Number(in_digits(estimate.value, decimals), interval, glyph, estimate.reason or "")

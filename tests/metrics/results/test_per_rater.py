@@ -1,20 +1,27 @@
 """What a stored report has of each annotator is stored apart, and is put back where it is needed."""
 
+from types import SimpleNamespace
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
+from scipy.stats import binomtest
 
 from annotation.imports.study_import import import_study
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work
+from annotation.services.screening import CheckRecord
 from metrics.models import ReportSnapshot
+from metrics.results.rater_rows import RaterFacts, mean_agreement, rater_rows
 from metrics.results.selectors import source_of, stored_report, stored_rows
 from metrics.results.services import refresh_report
 from tests.metrics.test_freshness import rated
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.report import build_report
-from tiebreak.report.sections.raters.raters import NO_INTERVAL
+from tiebreak.report.model.raters import RaterSection
+from tiebreak.stats import Estimate, undefined
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +60,7 @@ def test_the_page_of_raters_lists_them(client, study):
     assert set(report["criteria"]["preference"]["raters"]) == {"r0", "r1"}
 
 
-def test_who_was_excluded_is_named_and_what_all_rows_lack_is_said_once(client):
+def test_each_rater_has_a_line_beside_the_mean_and_who_was_excluded_comes_last(client):
     study = make_open_study(instances=2, ratings_per_hit=3)
     for name in ("ann", "bob", "cy"):
         rated(study, name)
@@ -63,7 +70,32 @@ def test_who_was_excluded_is_named_and_what_all_rows_lack_is_said_once(client):
     client.force_login(User.objects.create_superuser("ruth"))
     page = client.get(reverse("metrics:results-tab", args=[study.pk, "by-rater"]))
     assert out.rater.pseudonym not in page.context["raters"]
-    assert list(page.context["excluded"]) == [out]
-    html = page.content.decode()
-    assert f">{out.rater.pseudonym}</a> (excluded)" in html
-    assert html.count(NO_INTERVAL) == 1
+    assert [person for person, _ in page.context["excluded"]] == [out]
+    *rows, last = fromstring(page.text).xpath("//table[contains(@class, 'raters')]/tbody/tr")
+    assert len(rows) == len(page.context["rows"]) == 2
+    for row in rows:
+        (line,) = row.xpath(".//*[@class='human-line']")
+        (mean,) = row.xpath(".//*[@class='reference']")
+        assert float(line.get("x1")) <= float(mean.get("x1")) <= float(line.get("x2"))
+    assert last.xpath("string(th/a)") == out.rater.pseudonym
+    assert last.xpath("string(th/*[@class='state-chip'])") == Participation.Status.EXCLUDED.label.lower()
+    assert not last.xpath(".//*[@class='human-line']")
+
+
+def test_the_line_of_a_rater_is_the_exact_interval_of_a_share():
+    agreed = {"ann": Estimate(0.7, n=10), "bob": Estimate(0.25, n=8), "cy": undefined("Alone.")}
+    raters = {name: RaterSection("human", 0, 0, {}, one) for name, one in agreed.items()}
+    facts = tuple(RaterFacts(name, 10, 0, 0) for name in agreed)
+    rows = {row.facts.name: row for row in rater_rows(facts, SimpleNamespace(raters=raters))}
+    for name, right in (("ann", 7), ("bob", 2)):
+        one = rows[name].agreement
+        exact = binomtest(right, one.n).proportion_ci(0.95, method="exact")
+        assert (one.low, one.high) == pytest.approx((exact.low, exact.high))
+    assert not rows["cy"].agreement.has_interval
+    assert mean_agreement(list(rows.values())) == pytest.approx(0.475)
+    assert mean_agreement([rows["cy"]]) is None
+
+
+@pytest.mark.parametrize(("record", "dots"), [((2, 1), "●●○"), ((0, 2), "○○"), ((6, 1), "")])
+def test_gold_checks_are_dots_while_one_can_count_them(record, dots):
+    assert CheckRecord(*record).dots == dots

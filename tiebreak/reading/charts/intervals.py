@@ -74,17 +74,27 @@ class IntervalRow:
 
 
 def interval_glyph(
-    estimate: Estimate, *, low: float = -1.0, high: float = 1.0, kind: Kind = "human"
+    estimate: Estimate,
+    *,
+    low: float = -1.0,
+    high: float = 1.0,
+    kind: Kind = "human",
+    reference: float | None = None,
 ) -> Svg:
-    """Draw a value with its interval on a small axis; without one, the number says as much."""
+    """Draw a value with its interval on a small axis; without one, the number says as much.
+
+    ``reference`` is drawn as a dashed line, in place of the middle of the axis.
+    """
     if not estimate.has_interval:
         return Svg()
     axis, canvas = Axis(low, high), Fixed(6, 0, 128, 14)
-    middle = axis.at(0.0 if low < 0 else (low + high) / 2)
-    drawn = Mark(kind, estimate)
+    drawn, line = Mark(kind, estimate), "tick" if reference is None else "reference"
+    if reference is None:
+        reference = 0.0 if low < 0 else (low + high) / 2
+    middle = axis.at(reference)
     ground = [
         canvas.line((0, 0.5), (1, 0.5), "grid"),
-        canvas.line((middle, 0), (middle, 1), "tick"),
+        canvas.line((middle, 0), (middle, 1), line),
     ]
     body = [*ground, *drawn_mark(axis, drawn, canvas)]
     return svg(140, 14, in_words(drawn), body, "glyph")
