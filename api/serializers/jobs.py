@@ -9,7 +9,11 @@ from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
 from recruitment.services.dry_runs import DryRunOptions
+from studies.data.model_copies import COPY_TOKENS, MAX_PROMPT, TEMPERATURE
+from studies.models.bounds import MAX_BIG_SEED
+from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
 from tiebreak.formats.preferences import TIES
+from tiebreak.perturbations import MODEL_PERTURBATIONS
 from tiebreak.similarity import SIMILARITIES
 
 
@@ -51,6 +55,28 @@ class SamplingOptions(serializers.Serializer[Any]):
     instances = serializers.IntegerField(
         min_value=3, max_value=200, default=50, help_text="Instances at other temperatures."
     )
+
+
+class ModelCopiesOptions(serializers.Serializer[Any]):
+    names = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        min_length=1,
+        max_length=len(MODEL_PERTURBATIONS),
+        help_text=f"What the model changes: {', '.join(MODEL_PERTURBATIONS)}.",
+    )
+    server = serializers.CharField(max_length=50, help_text="The name of a model server.")
+    language_model = serializers.CharField(max_length=200, default="", allow_blank=True)
+    prompts = serializers.DictField(
+        child=serializers.CharField(max_length=MAX_PROMPT),
+        default=dict,
+        help_text="What the model is told, by the name of the change; by default as published."
+        " Each copy has it in its `params`.",
+    )
+    temperature = serializers.FloatField(
+        min_value=0, max_value=MAX_TEMPERATURE, default=TEMPERATURE
+    )
+    max_tokens = serializers.IntegerField(min_value=1, max_value=MAX_TOKENS, default=COPY_TOKENS)
+    seed = serializers.IntegerField(min_value=0, max_value=MAX_BIG_SEED, default=0)
 
 
 class ScoringOptions(serializers.Serializer[Any]):

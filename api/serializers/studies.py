@@ -11,11 +11,14 @@ from annotation.exports.study_export import study_spec
 from annotation.services.planning import Plan
 from api.serializers.design import QuestionSerializer, ScreeningSerializer
 from recruitment.admission import maximum
+from studies.data.perturbed_copies import CopiesMade
 from studies.models import Criterion, InstanceSelection, Study
+from studies.models.bounds import MAX_BIG_SEED
 from studies.models.settings import SETTINGS
 from tiebreak.formats.layouts import TABLE as PLAIN_TABLE
 from tiebreak.formats.readers import READERS
 from tiebreak.formats.tables import LAYOUTS
+from tiebreak.perturbations import PERTURBATIONS
 
 
 class CriterionSerializer(serializers.Serializer[Any]):
@@ -41,6 +44,27 @@ class DesignSerializer(serializers.ModelSerializer[Study]):
     class Meta:
         model = Study
         fields = ("title", *SETTINGS, "criteria", "systems", "controls")
+
+
+class CopiesOptions(serializers.Serializer[Any]):
+    names = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        min_length=1,
+        max_length=len(PERTURBATIONS),
+        help_text=f"The changes: {', '.join(PERTURBATIONS)}.",
+    )
+    seed = serializers.IntegerField(min_value=0, max_value=MAX_BIG_SEED, default=0)
+
+
+class MadeCopies(serializers.Serializer[CopiesMade]):
+    copies = serializers.IntegerField(help_text="How many copies were made now.")
+    systems = serializers.ListField(
+        child=serializers.CharField(), help_text="The systems of copies that were added."
+    )
+    refused = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="How many texts got no copy, by the reason's code.",
+    )
 
 
 class StudySummary(serializers.ModelSerializer[Study]):

@@ -15,6 +15,7 @@ from api.serializers.jobs import (
     BotOptions,
     ExportOptions,
     JobSerializer,
+    ModelCopiesOptions,
     SamplingOptions,
     ScoringOptions,
 )
@@ -34,6 +35,7 @@ from recruitment.services.dry_runs import (
 )
 from studies.access import Right
 from studies.data.dataset_jobs import start_dataset_job
+from studies.data.model_copies import start_model_copies
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
 from tiebreak.errors import DomainError
@@ -68,6 +70,20 @@ class Jobs(Resource):
         values["temperatures"] = ", ".join(map(str, values["temperatures"]))
         options = checked_form(sampling_form(study, values))
         return now(start_sampling(study=study, options=options, by=self.by))
+
+    @endpoint(
+        detail=False,
+        url_path="perturbed-copies",
+        takes=ModelCopiesOptions,
+        gives=JobSerializer,
+        status=201,
+    )
+    def perturbed_copies(self) -> JobRow:
+        """Start letting a language model write perturbed copies.
+
+        They are scored like the originals, in a draft that scores single texts.
+        """
+        return now(start_model_copies(study=self.study(), by=self.by, **self.values))
 
     @endpoint(detail=False, takes=ScoringOptions, gives=JobSerializer, status=201)
     def scoring(self) -> JobRow:

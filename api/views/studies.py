@@ -25,9 +25,11 @@ from api.serializers.studies import (
     BundleUpload,
     ChangedStudy,
     CheckSerializer,
+    CopiesOptions,
     DrawnPlan,
     ExistingRatings,
     ImportedStudy,
+    MadeCopies,
     OpenOptions,
     PlanSerializer,
     Progress,
@@ -47,6 +49,7 @@ from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.access import Right
+from studies.data.perturbed_copies import CopiesMade, add_perturbed_copies
 from studies.data.table_import import BadTable, Choice, ImportedTable, parse_columns
 from studies.models import InstanceSelection, Study
 from studies.services import create_study, delete_draft, describe_systems
@@ -224,6 +227,16 @@ class Studies(Resource):
         named. They are used when texts are generated.
         """
         return describe_systems(study=self.study(), rows=self.values)
+
+    @endpoint(
+        detail=True, url_path="perturbed-copies", takes=CopiesOptions, gives=MadeCopies, status=201
+    )
+    def perturbed_copies(self) -> CopiesMade:
+        """Add perturbed copies of a draft's texts by rules.
+
+        Each is scored like its original. A language model writes them in a job.
+        """
+        return add_perturbed_copies(study=self.study(), by=self.by, **self.values)
 
     @endpoint(detail=True, gives=PlanSerializer)
     def plan(self) -> Any:

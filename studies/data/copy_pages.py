@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from studies.access import researchers_only, right_for, study_for
 from studies.data.model_copies import (
     COPY_TOKENS,
+    MAX_PROMPT,
     TEMPERATURE,
     last_job_of,
     refusals_of,
@@ -28,9 +29,10 @@ from studies.models.bounds import MAX_BIG_SEED
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
 from studies.refusals import told_on
 from studies.services import is_frozen
-from tiebreak.perturbations import MODEL_PERTURBATIONS, PERTURBATIONS
+from tiebreak.perturbations import MODEL_PERTURBATIONS, PERTURBATIONS, instruction_of
 
 MAX_LENGTH = 600
+PROMPT = "prompt "  # begins the names of fields
 LEVELS = ("characters", "words", "sentences")
 ASKED = "The language model is asked for the copies. They are added to the study as they arrive."
 
@@ -103,8 +105,30 @@ class ModelCopiesForm(forms.Form):
     def __init__(self, study: Study, data: Any = None) -> None:
         last = last_job_of(study)
         super().__init__(data, auto_id="model_%s", initial=last.options if last else None)
+        used = last.options.get("prompts", {}) if last else {}
+        for name in MODEL_PERTURBATIONS:
+            self.fields[PROMPT + name] = forms.CharField(
+                label=name,
+                required=False,
+                max_length=MAX_PROMPT,
+                initial=used.get(name) or instruction_of(name),
+                widget=forms.Textarea(attrs={"rows": 4}),
+            )
         servers = sorted(settings.TIEBREAK_MODEL_SERVERS)
         self.fields["server"].choices = [(name, name) for name in servers]  # type: ignore[attr-defined]
+
+    def settings_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if not field.name.startswith(PROMPT)]
+
+    def prompt_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name.startswith(PROMPT)]
+
+    def options(self) -> dict[str, Any]:
+        """Return what `start_model_copies` takes: prompts only of what was chosen, none if empty."""
+        values = self.cleaned_data
+        options = {name: values[name] for name in values if not name.startswith(PROMPT)}
+        told = {name: values[PROMPT + name].replace("\r\n", "\n") for name in values["names"]}
+        return options | {"prompts": told}
 
 
 @dataclass(frozen=True)
@@ -146,7 +170,7 @@ def model_copies(request: HttpRequest, study_id: str) -> HttpResponse:
     form = ModelCopiesForm(study, request.POST)
     if form.is_valid():
         with told_on(form):
-            start_model_copies(study=study, by=cast(User, request.user), **form.cleaned_data)
+            start_model_copies(study=study, by=cast(User, request.user), **form.options())
             messages.success(request, ASKED)
             return redirect("studies:perturbed-copies", study.pk)
     return _page(request, study, CopiesForm(), form)

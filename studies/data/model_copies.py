@@ -35,18 +35,28 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import Message, Sampled, SampleRequest
 from tiebreak.gateway.protocol import COMPLETE, prompt_sha256
 from tiebreak.perturbations import (
+    MODEL_PERTURBATIONS,
     check_model_can_perturb,
     copy_by_model,
     instruction_of,
     model_perturbation_named,
 )
 
-TEMPERATURE, COPY_TOKENS = 0.7, 1024
+TEMPERATURE, COPY_TOKENS, MAX_PROMPT = 0.7, 1024, 5_000
 NO_MODEL = "Name the language model that writes the copies."
 FROZEN = "The study is no longer a draft, so no more copies are added."
 OTHER_MODEL = (
     "This study has copies of this kind ({name}) by {other}. Results could not tell the copies of two"
     " models apart. Ask the same model for the missing copies, or clone the study for another."
+)
+OTHER_PROMPT = (
+    "This study has copies of this kind ({name}) that were asked for in other words. Results could not"
+    " tell the copies of two prompts apart. Use the same prompt for the missing copies, or clone the"
+    " study for another."
+)
+PROMPT_OF_NOTHING = (
+    "There is a prompt for {names}, which {are} not among the changes. Choose these changes as well, or"
+    " leave their prompts out."
 )
 CUT_OFF = "cut_off"
 REASONS = {
@@ -102,10 +112,11 @@ def start_model_copies(*, study: Study, by: User | None = None, **options: Any) 
     """Queue a job in which a language model writes perturbed copies of a scoring study's texts.
 
     ``options`` are ``names`` of perturbations, ``server``, ``language_model``, ``temperature``,
-    ``max_tokens`` and ``seed``. Raises `DomainError` unless the study is a draft that scores single
-    texts, the server is known, and no other model has written copies of these kinds. Locks the study.
+    ``max_tokens`` and ``seed``, and maybe ``prompts`` that replace what the model is told, by the
+    names. Raises `DomainError` unless the study is a draft that scores single texts, the server is
+    known, and no other model and no other prompt has made copies of these kinds. Locks the study.
     """
-    job = _create_job(study, options, by)
+    job = _create_job(study, options | {"prompts": _prompts_of(options)}, by)
     send(job)
     return job
 
@@ -121,12 +132,27 @@ def _create_job(study: Study, options: dict[str, Any], by: User | None) -> Job:
     if _texts_of(originals).count() * len(names) > MAX_COPIES:
         raise DomainError("too_many_copies", TOO_MANY.format(MAX_COPIES))
     _check_one_model(originals, names, options)
+    _check_one_prompt(originals, options["prompts"])
     for name in names:
         for original in originals:
             _system_of(original, name, options)
     details = {"perturbations": list(names), "model": _model_of(options)}
+    if edited := [n for n, prompt in options["prompts"].items() if prompt != instruction_of(n)]:
+        details["edited prompts"] = edited
     record_event(study=study, verb=StudyEvent.Verb.PERTURB_BY_MODEL, by=by, details=details)
     return create_dataset_job(study=study, kind=ModelCopiesJob.name, options=options, by=by)
+
+
+def _prompts_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the model is told for each perturbation: what was entered, or else the published."""
+    names, given = options["names"], options.get("prompts", {})
+    if others := [name for name in given if name not in names]:
+        sentence = PROMPT_OF_NOTHING.format(
+            names=", ".join(others), are="is" if len(others) == 1 else "are"
+        )
+        raise DomainError("prompt_of_nothing", sentence, status=400)
+    known = [name for name in names if name in MODEL_PERTURBATIONS]
+    return {name: given.get(name) or instruction_of(name) for name in known}
 
 
 def last_job_of(study: Study) -> Job | None:
@@ -181,6 +207,15 @@ def _check_one_model(
         raise DomainError("other_model", sentence)
 
 
+def _check_one_prompt(originals: Iterable[System], prompts: Mapping[str, str]) -> None:
+    """Raise `DomainError` if copies of these kinds were asked for in other words."""
+    copies = Generation.objects.filter(system__perturbed_from__in=originals)
+    for name, prompt in prompts.items():
+        one = copies.filter(system__perturbation=name).first()
+        if one and one.params["perturbation"].get("prompt", instruction_of(name)) != prompt:
+            raise DomainError("other_prompt", OTHER_PROMPT.format(name=name))
+
+
 def _texts_of(systems: Iterable[System]) -> QuerySet[Generation]:
     return Generation.objects.filter(system__in=systems, is_dummy=False)
 
@@ -225,7 +260,7 @@ class _Work:
         for text in missing:
             mark = self._mark(text)
             shown = f"[text {mark}]\n{text.text}\n[end {mark}]"
-            prompt = (Message("system", instruction_of(self.name)), Message("user", shown))
+            prompt = (Message("system", self._told), Message("user", shown))
             request = SampleRequest(
                 id=str(text.pk),
                 prompt=prompt,
@@ -267,6 +302,7 @@ class _Work:
             return self._refused(asked, error.code, answer, response.model)
         made_by = {
             "language_model": response.model,
+            "prompt": self._told,
             "prompt_sha256": self._prompt_sha256(asked),
             "temperature": self.job.options["temperature"],
             "tokens": sample.tokens,
@@ -284,6 +320,11 @@ class _Work:
             prompt_sha256=self._prompt_sha256(asked),
             seed=self._seed(asked.original),
         )
+
+    @property
+    def _told(self) -> str:
+        """What the model is told to do with a text. Jobs of earlier releases have no prompts."""
+        return self.job.options.get("prompts", {}).get(self.name) or instruction_of(self.name)
 
     def _prompt_sha256(self, asked: _Asked) -> str:
         assert not isinstance(asked.request.prompt, str)

@@ -28,6 +28,26 @@ _TASKS = {
         "Make a grammatical error in every sentence, as a learner of the language would. Keep the"
         " meaning.",
     ),
+    ("sentences", "model-rewriting", "minor"): (
+        "one sentence is rewritten, and one that does not belong is inserted",
+        "Rewrite one sentence in other words, and after another sentence insert one that has nothing to"
+        " do with the text.",
+    ),
+    ("sentences", "model-rewriting", "major"): (
+        "half of the sentences are rewritten, and as many that do not belong are inserted",
+        "Rewrite every second sentence in other words, and after each of them insert a sentence that has"
+        " nothing to do with the text.",
+    ),
+    ("sentences", "model-ending", "minor"): (
+        "the last sentence is a wrong ending",
+        "Replace the last sentence with an ending of the same length that does not follow from what comes"
+        " before it.",
+    ),
+    ("sentences", "model-ending", "major"): (
+        "the second half leads to a wrong ending",
+        "Replace the second half of the sentences with as many others that lead to an ending which does"
+        " not follow from the first half.",
+    ),
     ("sentences", "model-contradiction", "minor"): (
         "one sentence states the opposite",
         "Change one sentence so that it states the opposite of what it stated.",
@@ -58,6 +78,9 @@ MODEL_PERTURBATIONS = {
 }
 # Of a text's words, at least this share must still be there, in their order.
 MIN_KEPT = {"minor": 0.7, "major": 0.3}
+# These replace whole sentences, which are much of a short text.
+_REPLACING = {"model-rewriting", "model-ending"}
+MIN_KEPT_IF_REPLACING = {"minor": 0.4, "major": 0.2}
 # A changed text may have at most so many words for each word of the original.
 MAX_LONGER = {"minor": 1.5, "major": 2.5}
 _TOKEN = re.compile(r"\s+|\S+")
@@ -81,7 +104,10 @@ def model_perturbation_named(name: str) -> Perturbation:
 
 
 def instruction_of(name: str) -> str:
-    """Return what a language model is told to do with a text, without the text."""
+    """Return what a language model is told to do with a text, without the text.
+
+    Another instruction can be given to the model; then keep it with the copies.
+    """
     one = model_perturbation_named(name)
     return _FRAME.format(task=_TASKS[one.level, one.kind, one.degree][1])
 
@@ -108,15 +134,15 @@ def copy_by_model(text: str, answer: str, name: str, *, seed: int = 0) -> Pertur
     >>> copy_by_model(text, answer, "words/model-grammar/minor").edits
     (Edit(position=36, before='agreed', after='agree'),)
     """
-    degree, copy = model_perturbation_named(name).degree, answer.strip()
-    _check_answer(text, copy, degree)
+    perturbation, copy = model_perturbation_named(name), answer.strip()
+    _check_answer(text, copy, perturbation)
     edits = tuple(_differences(text, copy))
     assert edited(text, edits) == copy
     return PerturbedText(copy, name, seed, edits)
 
 
-def _check_answer(text: str, copy: str, degree: str) -> None:
-    words, changed = text.split(), copy.split()
+def _check_answer(text: str, copy: str, perturbation: Perturbation) -> None:
+    words, changed, degree = text.split(), copy.split(), perturbation.degree
     if not changed:
         raise InvalidInput("empty_answer", "The model wrote nothing.")
     if words == changed:
@@ -128,7 +154,8 @@ def _check_answer(text: str, copy: str, degree: str) -> None:
     if len(changed) > MAX_LONGER[degree] * len(words):
         raise InvalidInput("too_long", "The answer is too long to be a copy of the text.")
     matches = SequenceMatcher(None, words, changed, autojunk=False).get_matching_blocks()
-    if sum(match.size for match in matches) < MIN_KEPT[degree] * len(words):
+    least = MIN_KEPT_IF_REPLACING if perturbation.kind in _REPLACING else MIN_KEPT
+    if sum(match.size for match in matches) < least[degree] * len(words):
         raise InvalidInput("another_text", "The answer keeps too few words to be a copy.")
 
 

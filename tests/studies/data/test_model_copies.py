@@ -1,22 +1,25 @@
 """Perturbed copies that a language model writes: its answers, those that are no copies, and the page."""
 
+import json
 import re
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.exports.study_export import export_study
 from annotation.services.planning import plan_hits
 from studies.data.model_copies import FROZEN, last_job_of, refusals_of, start_model_copies
 from studies.data.perturbed_copies import add_perturbed_copies
 from studies.models import Generation, RefusedCopy, StudyEvent, System
+from tests.api.clients import at, problem_of, program
 from tests.machine_raters.judging.scripted import model
 from tests.pages import page_of
 from tests.refusals import refused
 from tests.studies.data.test_perturbed_copies import TYPOS, scoring_study
 from tests.studies.factories import make_study, open_knowingly
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
-from tiebreak.perturbations import Edit, edited
+from tiebreak.perturbations import MODEL_PERTURBATIONS, Edit, edited, instruction_of
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]
@@ -232,6 +235,94 @@ def test_the_page_asks_and_shows_copies_and_refusals(
     assert (row.texts, "by a language model" in row.change) == (5, True)
     assert [one["code"] for one in page.context["refusals"]] == ["empty_answer"]
     assert page.context["job"] == last_job_of(draft)
+    assert {copy.params["perturbation"]["prompt"] for copy in copies()} == {instruction_of(GRAMMAR)}
     page = client.post(address, entered | {"language_model": "another"})
     (problem,) = page.context["by_model"].errors.as_data()["__all__"]
     assert (page.status_code, problem.code) == (400, "other_model")
+
+
+OWN = "Make a mistake in this text.\nAnswer with the text alone."
+
+
+def test_an_edited_prompt_is_used_kept_with_each_copy_and_exported(client, draft, model, tmp_path):
+    models = model(errs)
+    entered = OPTIONS | {"names": [GRAMMAR], f"prompt {GRAMMAR}": OWN.replace("\n", "\r\n")}
+    entered |= {f"prompt {OPPOSITE}": "Not among the chosen changes."}
+    address = reverse("studies:model-copies", args=[draft.pk])
+    client.post(address, entered)
+    assert {request.prompt[0].content for request in models.asked} == {OWN}
+    assert {copy.params["perturbation"]["prompt"] for copy in copies()} == {OWN}
+    assert StudyEvent.objects.get(verb="perturb-by-model").details["edited prompts"] == [GRAMMAR]
+    page = client.get(reverse("studies:perturbed-copies", args=[draft.pk]))
+    fields = {field.name: field.value() for field in page.context["by_model"].prompt_fields()}
+    assert fields[f"prompt {GRAMMAR}"] == OWN
+    assert fields[f"prompt {OPPOSITE}"] == instruction_of(OPPOSITE)
+    export_study(study=draft, out=tmp_path / "export", formats=["jsonl"])
+    exported = "".join(path.read_text() for path in (tmp_path / "export").rglob("*.jsonl"))
+    assert exported.count(json.dumps(OWN)) == len(copies()) == 6
+
+
+def test_copies_of_two_prompts_never_share_a_kind(model):
+    model(errs)
+    study = scoring_study()
+    start(study)
+    for copy in copies():  # as an earlier release stored it
+        del copy.params["perturbation"]["prompt"]
+        copy.save()
+    start(study)
+    with refused("other_prompt"):
+        start(study, prompts={GRAMMAR: OWN})
+    start(study, [OPPOSITE], prompts={OPPOSITE: OWN})
+    with refused("other_prompt"):
+        start(study, [OPPOSITE])
+    with refused("prompt_of_nothing"):
+        start(study, prompts={OPPOSITE: OWN})
+
+
+def test_a_program_has_copies_made_by_rules_and_by_a_model(draft, model):
+    models = model(errs)
+    ada = program(User.objects.get(username="ada"))
+
+    def post(name, **body):
+        address = at(name, draft.pk)
+        return ada.post(address, json.dumps(body), content_type="application/json")
+
+    made = post("study-perturbed-copies", names=[TYPOS], seed=1)
+    assert (made.status_code, made.json()["copies"], made.json()["refused"]) == (201, 6, {})
+    refusal = post("study-perturbed-copies", names=[GRAMMAR])
+    assert problem_of(refusal) == (400, "unknown_perturbation")
+    asked = {"names": [GRAMMAR], "server": "here", "language_model": "writer"}
+    job = post("job-perturbed-copies", **asked, prompts={GRAMMAR: OWN})
+    assert (job.status_code, job.json()["done"]) == (201, 6), job.content
+    assert {request.prompt[0].content for request in models.asked} == {OWN}
+    assert problem_of(post("job-perturbed-copies", **asked)) == (409, "other_prompt")
+
+
+@pytest.mark.parametrize("name", MODEL_PERTURBATIONS)
+def test_each_kind_tells_the_model_what_to_do(name, model):
+    models = model(lambda request: " ")
+    start(scoring_study(samples=1), [name])
+    assert {request.prompt[0].content for request in models.asked} == {instruction_of(name)}
+    assert len({instruction_of(other) for other in MODEL_PERTURBATIONS}) == len(MODEL_PERTURBATIONS)
+
+
+ENDED = "sentences/model-ending/minor"
+
+
+def test_a_short_text_may_get_another_ending_and_not_another_beginning(model):
+    study = scoring_study(samples=1)
+
+    def ends_wrongly(request) -> str:
+        sentences = text_in(request).split(". ")
+        return ". ".join([*sentences[:2], "Nobody had ever asked whether ships can be painted"])
+
+    model(ends_wrongly)
+    start(study, [ENDED])
+    assert (len(copies()), refusals_of(study)) == (3, [])
+    model(lambda request: "One. Two. Nobody had ever asked whether ships can be painted.")
+    start(study, ["sentences/model-ending/major"])
+    assert [row["code"] for row in refusals_of(study)] == ["another_text"]
+    model(ends_wrongly)
+    start(study, ["sentences/model-contradiction/minor"])
+    assert {row["code"] for row in refusals_of(study)} == {"another_text"}
+    assert len(copies()) == 3
