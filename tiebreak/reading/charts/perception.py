@@ -59,8 +59,13 @@ def _strip(row: PerceptionBin, label: str, names: Mapping[str, str], machine: st
     shares: list[tuple[Kind, float]] = [("human", row.humans[label])]
     if machine is not None:
         shares.append(("machine", row.machines[machine][label]))
+    return share_bars(names.get(label, label), shares)
+
+
+def share_bars(name: str, shares: Sequence[tuple[Kind, float]]) -> Strip:
+    """Return a strip with a bar below another for each share."""
     value = " · ".join("–" if math.isnan(share) else percent(share) for _, share in shares)
-    return Strip(names.get(label, label), partial(_bars, shares), value)
+    return Strip(name, partial(_bars, shares), value)
 
 
 def _bars(shares: Sequence[tuple[Kind, float]], canvas: Canvas) -> Iterator[str]:

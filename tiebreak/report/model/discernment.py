@@ -44,6 +44,20 @@ class PerturbationTest:
 
 
 @dataclass(frozen=True)
+class ResponseStyle:
+    """How one rater uses the scale on one criterion, on originals and on copies of all kinds."""
+
+    n_originals: int
+    """Number of originals with a score."""
+    n_copies: int
+    """Number of copies with a score."""
+    originals: dict[str, float]
+    """Share of the originals with each score."""
+    copies: dict[str, float]
+    """Share of the copies with each score."""
+
+
+@dataclass(frozen=True)
 class RaterDiscernment:
     """Discernment of one rater on one criterion."""
 
@@ -55,6 +69,8 @@ class RaterDiscernment:
     """Smallest score of a perturbation."""
     levels: dict[str, Estimate]
     """Mean score of each level."""
+    style: ResponseStyle | None = None
+    """How the rater uses the scale."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +113,5 @@ class DiscernmentSection:
     """Each rater over all criteria, which have equal weights. The same in all criteria."""
     expert_weighted: dict[str, DiscernmentOverCriteria] = field(default_factory=dict)
     """Each rater over all criteria with experts' weights; empty if none were given."""
+    correlations: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    """Spearman's ρ of the scores that two raters gave the same originals on this criterion."""

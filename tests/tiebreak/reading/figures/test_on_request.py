@@ -255,7 +255,7 @@ def test_without_human_labels_a_diagram_says_why_it_is_empty():
 
 
 def test_discernment_is_drawn_over_all_criteria_and_by_rater(discerning):
-    tests, summary, styles = discernment_figures(discerning)
+    tests, summary, styles, correlations = discernment_figures(discerning)
     assert "annotators, judge over 2 criteria (fluency, relevance)" in tests.reading
     assert DIFFERENT_READING not in tests.reading + summary.reading
     of = dict(zip(tests.columns, tests.rows[0], strict=True))
@@ -269,10 +269,11 @@ def test_discernment_is_drawn_over_all_criteria_and_by_rater(discerning):
         for kind in ("equal weights", "expert weights")
         for rater in ("annotators", "judge")
     ]
-    assert [row[:3] for row in styles.rows][:2] == [
-        ("annotators", f"originals of {TYPOS}", 5),
-        ("annotators", TYPOS, 5),
-    ]
+    of_judge = discerning.raters["judge"].style
+    shown = {row[1]: row[2:] for row in styles.rows if row[0] == "judge"}
+    assert shown == {s: (of_judge.originals[s], of_judge.copies[s]) for s in of_judge.copies}
+    assert styles.chart.file().count("<rect") == 2 * len(styles.rows)
+    assert [row[:2] for row in correlations.rows] == [("annotators", "judge")]
 
 
 def test_raters_of_different_criteria_are_named_with_theirs_and_a_warning():
@@ -281,7 +282,7 @@ def test_raters_of_different_criteria_are_named_with_theirs_and_a_warning():
         *copies_scored(ORIGINALS, COPIES, criterion="relevance"),
         *copies_scored(ORIGINALS, COPIES, criterion="fluency", rater="judge", kind="machine"),
     ]
-    tests, summary, _ = discernment_figures(section_of_copies(rows, "fluency"))
+    tests, summary, *_ = discernment_figures(section_of_copies(rows, "fluency"))
     assert "annotators over 2 criteria (fluency, relevance)" in tests.reading
     assert "judge over 1 criterion (fluency)" in tests.reading
     for figure in (tests, summary):
@@ -293,7 +294,7 @@ def test_a_rater_without_scores_of_copies_has_no_average_and_is_named():
         *copies_scored(ORIGINALS, COPIES),
         *copies_scored([5] * 5, [None] * 5, rater="judge", kind="machine"),
     ]
-    tests, summary, _ = discernment_figures(section_of_copies(rows))
+    tests, summary, *_ = discernment_figures(section_of_copies(rows))
     assert "judge" in summary.sentence
     judge = dict(zip(tests.columns, tests.rows[1], strict=True))
     assert (judge["D"], judge["p"], judge["without_a_pair"]) == (None, None, 5)

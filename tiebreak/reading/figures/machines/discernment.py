@@ -5,11 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from tiebreak.digits import in_digits
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.charts.perception import SHARES, share_bars
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.charts.tables import AT_MOST, Column, Row, table_chart
 from tiebreak.reading.figures.figure import (
     ESTIMATE_COLUMNS,
+    MAX_DRAWN,
     Cell,
     Figure,
     Simple,
@@ -20,14 +23,11 @@ from tiebreak.reading.words import counted
 from tiebreak.report.model.discernment import (
     DiscernmentOverCriteria,
     DiscernmentSection,
-    PerturbationTest,
     RaterDiscernment,
-    ScoreSummary,
 )
 from tiebreak.report.sections.machines.discernment import ANNOTATORS
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import undefined
-from tiebreak.stats.machines.discernment import NO_PAIRS
 
 TITLE = "Discernment: which damage each rater notices"
 ALL_TITLE = "Discernment of each rater over perturbations"
@@ -58,24 +58,32 @@ ALL_READING = (
     " on this page does."
 )
 STYLES_READING = (
-    "● median score of the originals, ○ of their copies, with lines from the lower to the upper"
-    " quartile. A rater whose lines lie on each other scores both alike; one whose lines are all at the"
-    " end of the scale has no room to show a difference. Only pairs of which both texts were scored"
-    " count. A rater that uses other parts of the scale than annotators is not thereby a worse one."
+    "For each score, the first bar is the share of the originals that a rater gave it, and the second, hollow"
+    " one the share of their copies. If the bars are alike, the rater scores both alike; if nearly all originals"
+    " have the highest score, there is no room for better ones, and if copies have it as well, none to show"
+    " damage. A mean of several scores counts as the nearest. A rater that uses other parts of the scale than"
+    " annotators is not thereby a worse one: D does not depend on it."
+)
+STYLES_KEY = (("machine", "originals"), ("machine-open", "copies"))
+CORRELATIONS_TITLE = "How alike raters order the originals: ρ of their scores"
+CORRELATIONS_READING = (
+    "Spearman's ρ of the scores that two raters gave the same originals: 1 if both put them in the same"
+    " order, 0 if knowing one order says nothing of the other. Copies do not count, because raters that"
+    " notice the damage would agree on them. Where most originals have one score, ρ is small however good"
+    " both raters are. The coefficients have no intervals: do not read small differences."
 )
 COLUMNS = (
     *("rater", "perturbation", "level", "pairs", "without_a_pair", "equal_scores", "D", "p"),
     *("p_pratt", "mean_original", "mean_copy", "criteria_together_D", "criteria_together_p"),
     *("expert_weighted_D", "expert_weights", "reason"),
 )
-STYLE_COLUMNS = (
-    *("rater", "perturbation", "texts", "mean", "lower_quartile", "median", "upper_quartile"),
-)
+STYLE_COLUMNS = ("rater", "score", "share_of_originals", "share_of_copies")
 
 
 @draws_raters("discernment")
 def discernment_figures(section: DiscernmentSection, simple: Simple = None) -> list[Figure]:
-    return [_tests(section, simple), _summary(section, simple), *_styles(section)]
+    figures = [_tests(section, simple), _summary(section, simple)]
+    return [*figures, _styles(section), *_correlations(section)]
 
 
 def _kind(rater: str) -> Kind:
@@ -234,44 +242,49 @@ def _left_out(section: DiscernmentSection) -> str:
     )
 
 
-def _styles(section: DiscernmentSection) -> Iterator[Figure]:
-    """Yield a figure of the scores of originals and copies, with a group of rows for each rater."""
-    rows = []
-    for rater, one in section.raters.items():
-        rows.append(IntervalRow(rater))
-        for name, test in one.tests.items():
-            marks = (
-                Mark(_kind(rater), _spread(test.original, test), "originals"),
-                Mark(_open_kind(rater), _spread(test.copy, test), "copies"),
-            )
-            rows.append(IntervalRow(name, marks))
-    chart = interval_chart(rows, finding=STYLES_TITLE, label="score, median and quartiles")
-    cells = tuple(_style_rows(section))
-    yield Figure(
-        "response-styles",
-        STYLES_TITLE,
-        "",
-        chart,
-        STYLE_COLUMNS,
-        cells,
-        STYLES_READING,
+def _styles(section: DiscernmentSection) -> Figure:
+    """Return how often each rater gave each score to originals and to copies."""
+    styles = {rater: one.style for rater, one in section.raters.items() if one.style}
+    strips: list[Strip] = []
+    rows: list[tuple[Cell, ...]] = []
+    words: list[str] = []
+    for rater, style in styles.items():
+        numbers = (
+            f"{counted(style.n_originals, 'original')}, {counted(style.n_copies, 'copy', 'copies')}"
+        )
+        strips.append(Strip(f"{rater} · {numbers}", css="group"))
+        for score, share in style.originals.items():
+            both = share, style.copies[score]
+            bars = share_bars(score, [(_kind(rater), both[0]), (_open_kind(rater), both[1])])
+            strips.append(bars)
+            words.append(f"{rater} {score}: {bars.value}")
+            rows.append((rater, score, *map(_number, both)))
+    strips += x_axis(SHARES, "share of texts; the value is of originals · of copies")
+    said = f"Share of originals · of copies: {'; '.join(words)}"
+    chart = Chart(STYLES_TITLE, said, tuple(strips), STYLES_KEY) if rows else NOTHING
+    return Figure(
+        "response-styles", STYLES_TITLE, "", chart, STYLE_COLUMNS, tuple(rows), STYLES_READING
     )
 
 
-def _style_rows(section: DiscernmentSection) -> Iterator[tuple[Cell, ...]]:
-    for rater, one in section.raters.items():
-        for name, test in one.tests.items():
-            for what, scores in ((f"originals of {name}", test.original), (name, test.copy)):
-                numbers = (scores.mean, scores.lower_quartile, scores.median, scores.upper_quartile)
-                yield rater, what, test.pairs, *map(_number, numbers)
-
-
-def _spread(scores: ScoreSummary, test: PerturbationTest) -> Estimate:
-    """Return the median with the quartiles, as a chart of intervals draws them."""
-    if not test.pairs:
-        return undefined(NO_PAIRS)
-    low, high = scores.lower_quartile, scores.upper_quartile
-    return Estimate(scores.median, low, high, n=test.pairs, method="median and quartiles")
+def _correlations(section: DiscernmentSection) -> list[Figure]:
+    """Return ρ of each two raters' scores of the originals, if there are two raters."""
+    if not section.correlations:
+        return []
+    pairs = [
+        ((one, other), estimate)
+        for one, others in section.correlations.items()
+        for other, estimate in others.items()
+    ]
+    rows = [
+        IntervalRow(f"{one} and {other}", (Mark(_kind(one), estimate),))
+        for (one, other), estimate in pairs[:MAX_DRAWN]
+    ]
+    chart = interval_chart(rows, finding=CORRELATIONS_TITLE, label="Spearman's ρ", bounds=(-1, 1))
+    columns = ("rater", "other_rater", *ESTIMATE_COLUMNS)
+    table = columns, estimate_rows(pairs)
+    name = "score-correlations"
+    return [Figure(name, CORRELATIONS_TITLE, "", chart, *table, CORRELATIONS_READING)]
 
 
 def _value(estimate: Estimate) -> float | None:

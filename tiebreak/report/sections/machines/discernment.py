@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import spearmanr
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
@@ -15,12 +17,12 @@ from tiebreak.report.model.discernment import (
     DiscernmentSection,
     PerturbationTest,
     RaterDiscernment,
+    ResponseStyle,
     ScoreSummary,
 )
 from tiebreak.report.needs import has_scores
 from tiebreak.report.registry import section
 from tiebreak.stats import (
-    Discernment,
     Estimate,
     discernment,
     discernment_score,
@@ -42,6 +44,9 @@ NO_ORIGINALS = (
     "No copy has its original among the items. The original has the copy's instance and sample_a, and"
     " the copy's original_system as system_a."
 )
+FEW_ORIGINALS = "The two raters scored fewer than three originals in common."
+SAME_SCORES = "One of the two raters gave all these originals the same score."
+MIN_CORRELATED, MAX_CLASSES, _DECIMALS = 3, 10, 9
 MISSING = "A criterion has no p-value for this perturbation."
 
 Scores = NDArray[np.float64]
@@ -65,12 +70,67 @@ def discernment_section(criterion: Criterion) -> DiscernmentSection:
     raters = {ANNOTATORS: criterion.is_human} if criterion.is_human.any() else {}
     names = criterion.rows.coded("rater")
     raters |= {name: ~criterion.is_human & names.equals(name) for name in criterion.machines}
+    units = np.arange(criterion.n_units)
+    means = {rater: criterion.mean_scores(rows, units) for rater, rows in raters.items()}
+    classes = _Classes.of(criterion.numbers)
     section = {}
-    for rater, rows in raters.items():
-        means = criterion.mean_scores(rows, np.arange(criterion.n_units))
-        tests = {name: _test(name, *pairs.scores(name, means)) for name in pairs.names}
-        section[rater] = RaterDiscernment(tests, *_summary(tests))
-    return DiscernmentSection(raters=section, criteria=(criterion.name,))
+    for rater, scores in means.items():
+        tests = {name: _test(name, *pairs.scores(name, scores)) for name in pairs.names}
+        style = _style(classes, scores[pairs.distinct_originals], scores[pairs.copies])
+        section[rater] = RaterDiscernment(tests, *_summary(tests), style)
+    of_originals = {rater: scores[pairs.distinct_originals] for rater, scores in means.items()}
+    return DiscernmentSection(
+        raters=section, criteria=(criterion.name,), correlations=_correlations(of_originals)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """The classes of scores that are counted: the labels or, of many, ranges of equal width."""
+
+    names: tuple[str, ...]
+    centres: Scores
+
+    @classmethod
+    def of(cls, labels: Scores) -> "_Classes":
+        if len(labels) <= MAX_CLASSES:
+            return cls(tuple(f"{label:g}" for label in labels), labels)
+        ends = np.linspace(labels.min(), labels.max(), MAX_CLASSES + 1)
+        both = list(pairwise(ends.tolist()))
+        names = tuple(f"{low:.4g} to {high:.4g}" for low, high in both)
+        return cls(names, np.array([(low + high) / 2 for low, high in both]))
+
+    def shares(self, scores: Scores) -> dict[str, float]:
+        """Return the share of scores in each class; a mean counts as the nearest, or the lower of two."""
+        nearest = np.abs(scores[:, None] - self.centres).argmin(axis=1)
+        counts = np.bincount(nearest, minlength=len(self.names))
+        shares = counts / len(scores) if len(scores) else np.full(len(counts), NAN)
+        return dict(zip(self.names, shares.tolist(), strict=True))
+
+
+def _style(classes: _Classes, originals: Scores, copies: Scores) -> ResponseStyle:
+    originals, copies = (scores[~np.isnan(scores)] for scores in (originals, copies))
+    shares = classes.shares(originals), classes.shares(copies)
+    return ResponseStyle(len(originals), len(copies), *shares)
+
+
+def _correlations(scores: Mapping[str, Scores]) -> dict[str, dict[str, Estimate]]:
+    """Return ρ of each two raters; one that comes later has no row of those before."""
+    found: dict[str, dict[str, Estimate]] = {}
+    for one, other in combinations(scores, 2):
+        found.setdefault(one, {})[other] = _correlation(scores[one], scores[other])
+    return found
+
+
+def _correlation(one: Scores, other: Scores) -> Estimate:
+    both = ~np.isnan(one) & ~np.isnan(other)
+    # Equal means may differ by a rounding error, which would rank them.
+    x, y, n = one[both].round(_DECIMALS), other[both].round(_DECIMALS), int(both.sum())
+    if n < MIN_CORRELATED:
+        return undefined(FEW_ORIGINALS, n)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return undefined(SAME_SCORES, n)
+    return Estimate(float(spearmanr(x, y).statistic), n=n, method="Spearman's ρ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +165,11 @@ class _Pairs:
         """The perturbations, by level and then by name."""
         return sorted({*self.perturbations.tolist()}, key=lambda name: (_rank(name), name))
 
+    @cached_property
+    def distinct_originals(self) -> NDArray[np.int64]:
+        """The units of originals, each once however many copies it has."""
+        return np.unique(self.originals[self.originals >= 0])
+
     def scores(self, name: str, means: Scores) -> tuple[Scores, Scores]:
         """Return the mean scores of a perturbation's originals and copies; NaN where one is missing."""
         chosen = self.perturbations == name
@@ -127,17 +192,18 @@ def _test(name: str, originals: Scores, copies: Scores) -> PerturbationTest:
     both = ~np.isnan(originals) & ~np.isnan(copies)
     first, second = originals[both], copies[both]
 
-    def tested(zero_method: str) -> Discernment:
-        return discernment(originals[:, None], copies[:, None], zero_method=zero_method)
-
+    wilcox, pratt = (
+        discernment(originals[:, None], copies[:, None], zero_method=zero_method)
+        for zero_method in ("wilcox", "pratt")
+    )
     return PerturbationTest(
         level=level_of(name),
         pairs=int(both.sum()),
         incomplete=int((~both).sum()),
         unchanged=int((first == second).sum()),
-        p=tested("wilcox").p_values[0],
-        p_pratt=tested("pratt").p_values[0],
-        score=tested("wilcox").score,
+        p=wilcox.p_values[0],
+        p_pratt=pratt.p_values[0],
+        score=wilcox.score,
         original=_distribution(first),
         copy=_distribution(second),
     )

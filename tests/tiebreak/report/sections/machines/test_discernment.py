@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
-from scipy.stats import hmean, wilcoxon
+from scipy.stats import hmean, spearmanr, wilcoxon
 
 from tests.tiebreak.report.test_sections import of
 from tiebreak.formats import RatingTable
 from tiebreak.report.build import build_report, build_section
-from tiebreak.report.sections.machines.discernment import ANNOTATORS, LEVELS, level_of
+from tiebreak.report.sections.machines.discernment import (
+    ANNOTATORS,
+    FEW_ORIGINALS,
+    LEVELS,
+    SAME_SCORES,
+    level_of,
+)
 from tiebreak.stats import discernment
 
 SCALE = "ordinal:1..5"
@@ -63,6 +69,50 @@ def test_humans_and_each_machine_are_tested_apart_by_their_mean_scores():
     judge = raters["judge"].tests[TYPOS]
     assert judge.p.value == 1.0
     assert judge.score.value == 0
+
+
+def test_response_styles_are_the_shares_of_scores_and_correlations_are_of_originals_alone():
+    likes = [5, 5, 4, 4, 2]
+    rows = [
+        *scores(ORIGINALS, COPIES, rater="r"),
+        *scores([5, 4, 4, 3, 5], COPIES, rater="s"),  # the third mean is 4.5, which counts as 4
+        *scores(likes, [1, 2, 3, 4, 5], rater="judge", kind="machine"),
+        *(
+            row
+            for row in scores(likes, [1] * 5, name=FICTION, rater="judge", kind="machine")
+            if "perturbation" in row
+        ),
+    ]
+    section = section_of(rows)
+    people, judge = (section.raters[name].style for name in (ANNOTATORS, "judge"))
+    assert people.originals == {"1": 0, "2": 0, "3": 0.2, "4": 0.4, "5": 0.4}
+    assert people.copies == {"1": 0, "2": 0.4, "3": 0.4, "4": 0.2, "5": 0}
+    assert (judge.n_originals, judge.n_copies) == (5, 10)
+    assert judge.copies["1"] == 0.6
+    (rho,) = section.correlations[ANNOTATORS].values()
+    expected = spearmanr([5, 4, 4.5, 3, 5], likes).statistic
+    assert (rho.value, rho.n) == (pytest.approx(expected), 5)
+    assert list(section.correlations) == [ANNOTATORS]
+    assert sum(judge.originals.values()) == pytest.approx(1)
+
+
+def test_raters_of_too_few_or_equal_originals_have_no_correlation():
+    rows = [*scores(ORIGINALS, COPIES), *scores([4] * 5, COPIES, rater="flat", kind="machine")]
+    rows += scores([4, 5], [1, 1], rater="short", kind="machine")
+    correlations = section_of(rows).correlations[ANNOTATORS]
+    assert [correlations[name].reason for name in ("flat", "short")] == [SAME_SCORES, FEW_ORIGINALS]
+
+
+def test_many_different_scores_are_counted_in_ranges_of_equal_width():
+    numbers = list(range(0, 101, 5))
+    rows = scores(numbers, [n // 2 for n in numbers])
+    table = RatingTable.from_rows(list(rows))
+    built = build_section(table, "discernment", scales={"quality": "ratio"})
+    style = built.criteria["quality"].raters[ANNOTATORS].style
+    assert len(style.originals) == 10
+    assert next(iter(style.originals)) == "0 to 10"
+    assert sum(style.copies.values()) == pytest.approx(1)
+    assert sum(list(style.copies.values())[5:]) < 0.1
 
 
 def test_equal_scores_count_in_pratts_ranks_only():
