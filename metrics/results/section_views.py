@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
+from metrics.results.discernment_board import board_of
 from metrics.results.filters import Part, links_to_parts
 from metrics.results.requested_report import Asked, asked_for
 from metrics.results.sections import (
@@ -67,6 +68,8 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
         "is_waiting": shown is None and problem is None,
         "here": more.question,
     }
+    if name == "discernment" and figures and not asked.part:
+        context |= board_of(study, request.GET.getlist("with"), request.user)
     is_partial = request.headers.get("HX-Request")
     template = "metrics/section.html" if is_partial else "metrics/section_page.html"
     return render(request, template, context)
