@@ -1,11 +1,15 @@
 """The forms of new machine raters. Programs send the same values, which the same forms check."""
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 from django import forms
 from django.conf import settings
+from django.urls import reverse
+from django.utils.text import capfirst
 
 from annotation.models import Rater
+from machine_raters.judging.presets import PRESETS, presets_for
 from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.juries.verdicts import possible_members
 from machine_raters.models import Baseline, ExampleSet, Judge, Jury, MachineRater, SyntheticSet
@@ -18,7 +22,7 @@ NO_CRITERION = "Please choose at least one criterion that this judge is to rate 
 JUDGE_CRITERIA = ("criterion", "criteria")
 JUDGE_SETTINGS = (
     *("name", *JUDGE_CRITERIA, "asks_together"),
-    *("server", "language_model", "instructions", "answered_by", "constraint"),
+    *("server", "language_model", "preset", "instructions", "answered_by", "constraint"),
     *("examples", "example_set", "with_reasons", "with_reference"),
     *("comparisons", "budget", "runs"),
     "writes_steps",
@@ -71,6 +75,17 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
             )
             self.fields["language_model"].widget.attrs["list"] = "model-names"
 
+    @classmethod
+    def defaults(cls, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG003  for subclasses
+        """Return the settings that one has by default, if these were asked for."""
+        return {}
+
+    def fill(self, asked: Mapping[str, str]) -> Self:
+        """Let a form that is not sent yet have what the address of its page asks for."""
+        known = {name: value for name, value in asked.items() if name in self.fields}
+        self.initial |= known | self.defaults(known)
+        return self
+
     def _offer(self, name: str, rows: Any) -> None:
         """Offer rows for a field. They are read once, and there is no empty choice."""
         field: Any = self.fields[name]
@@ -92,7 +107,10 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
 class JudgeForm(MachineRaterForm):
     """The settings of a new judge of one or several criteria. Programs may name one as `criterion`."""
 
-    FIRST = ("name", "criteria", "server", "language_model", "instructions", "answered_by")
+    FIRST = (
+        *("name", "criteria", "server", "language_model"),
+        *("preset", "instructions", "answered_by"),
+    )
     criterion = _choice(Criterion, required=False, widget=forms.HiddenInput)
     criteria = _choices(
         Criterion, "name", required=False, help_text="It rates each item by each of them."
@@ -110,12 +128,31 @@ class JudgeForm(MachineRaterForm):
 
     def __init__(self, study: Study, data: Any = None) -> None:
         names = [criterion.name for criterion in study.criteria.all()]
-        initial = {"instructions": INSTRUCTIONS, "criteria": names}
-        super().__init__(study, data, initial=initial)
+        super().__init__(study, data, initial={"criteria": names, **self.defaults({})})
+        choices = [(name, preset.named) for name, preset in presets_for(study).items()]
+        # Choosing one shows the form again, filled in.
+        fills = {
+            "hx-get": f"{reverse('machine_raters:judges', args=[study.pk])}?add=judge",
+            "hx-include": "[name=name], [name=server], [name=language_model]",
+            **{"hx-target": "#add", "hx-select": "#add", "hx-swap": "outerHTML"},
+        }
+        preset = self._meta.model._meta.get_field("preset")
+        self.fields["preset"] = forms.ChoiceField(
+            label=capfirst(preset.verbose_name),
+            choices=[("", "none: ask as annotators are asked"), *choices],
+            required=False,
+            widget=forms.Select(attrs=fills),
+            help_text=preset.help_text,
+        )
         sets: Any = self.fields["example_set"]
         sets.queryset = study.example_sets.all()
         if len(names) == 1:
             self.fields["asks_together"].widget = forms.HiddenInput()
+
+    @classmethod
+    def defaults(cls, asked: Mapping[str, Any]) -> dict[str, Any]:
+        preset = PRESETS.get(str(asked.get("preset")))
+        return preset.filled if preset else {"instructions": INSTRUCTIONS}
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data

@@ -13,6 +13,7 @@ from machine_raters.forms import (
     JURY_SETTINGS,
     SET_SETTINGS,
 )
+from machine_raters.judging.presets import PRESETS
 from machine_raters.kinds import KINDS
 from machine_raters.models import (
     Baseline,
@@ -84,6 +85,7 @@ class MachineSerializer(serializers.ModelSerializer[Any]):
 
 class JudgeSerializer(MachineSerializer):
     criteria = JudgeCriterionSerializer(many=True, source="questions")
+    preset = serializers.CharField(help_text="The published prompt that it started from, or empty.")
     answered_by = serializers.ChoiceField(Judge.AnsweredBy.choices)
     constraint = serializers.ChoiceField(Judge.Constraint.choices)
     comparisons = serializers.ChoiceField(Judge.Schedule.choices)
@@ -236,10 +238,15 @@ NAMED: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
     "example_set": serializers.CharField(
         max_length=200, required=False, help_text="The name of a set of examples."
     ),
+    "preset": serializers.ChoiceField(
+        list(PRESETS),
+        required=False,
+        help_text="A published prompt, which fills in the settings that are left out.",
+    ),
     "instructions": serializers.CharField(
         max_length=100_000,
         required=False,
-        help_text="With {guidelines}, {question} and {answers} in it; by default the page's.",
+        help_text="With {guidelines}, {question} and {answers} in it; by default the page's, or the preset's.",
     ),
 }
 

@@ -18,7 +18,6 @@ from api.serializers.machine_raters import (
 from api.validation import checked, checked_form, refuse_unknown_names
 from api.views.jobs import now
 from jobs.rows import JobRow
-from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.judging.services import try_injections, try_judge
 from machine_raters.kinds import KINDS
 from machine_raters.models import MachineRater
@@ -74,7 +73,8 @@ class MachineRaters(Resource):
         refuse_unknown_names(dict(sent), serializer().fields, "")
         fields = [field for field in kind.model._meta.concrete_fields if field.editable]
         known = {field.name: field.get_default() for field in fields if field.has_default()}
-        values = {"instructions": INSTRUCTIONS, **known} | checked(serializer, sent)
+        asked = checked(serializer, sent)
+        values = known | kind.form.defaults(asked) | asked
         settings = checked_form(kind.form(study, values))
         return _shown(
             create_machine_rater(study=study, kind=kind.name, by=self.by, **settings), 201

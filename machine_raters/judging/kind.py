@@ -13,6 +13,7 @@ from machine_raters.judging.example_sets import check_examples, fix_examples
 from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, JudgingJob, questions_of
 from machine_raters.judging.passes import Items, items_of
+from machine_raters.judging.presets import preset_named
 from machine_raters.judging.progress import progress_of
 from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
@@ -105,6 +106,7 @@ class JudgeKind(Kind):
             "asked": asked,
             "open": max(0, asked - judge.answers - judge.progress.failed),
             "are_pairs": shown.items.are_pairs,
+            "preset": preset_named(judge.preset),
             "dry_run": shown.newest(JudgeDryRunJob, judge.public_id),
             "injections": shown.newest(JudgeInjectionJob, judge.public_id),
             "answers": judge.answers or judge.is_tested,

@@ -56,6 +56,15 @@ class Judge(MachineRater):
         blank=True,
         help_text="The model's name on the model server. Leave empty only if the model runs in a worker.",
     )
+    # The name of a published prompt; what was sent are the instructions.
+    preset = OpenChoiceField(
+        "start from a published prompt",
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Fills in the instructions and what else the publication says about asking, which you"
+        " can then edit. The wording is Tiebreak's own, after the paper. The choice is kept and exported.",
+    )
     instructions = models.TextField(
         help_text="{guidelines}, {question} and {answers} are replaced with what annotators see: the"
         " study's guidelines, the criterion's question and its answers."

@@ -109,7 +109,7 @@ def machine_raters_page(
     shown, sections, add = _shown(study, kinds), [], request.GET.get("add", "")
     for kind in kinds:
         is_refused = isinstance(refused, kind.form)
-        form = refused if is_refused else kind.form(study)
+        form = refused if is_refused else kind.form(study).fill(request.GET.dict())
         section = {"form": form, "why_not": kind.why_not(form), **_listed(kind, shown)}
         # One form at a time; a page of one kind has its form always.
         section["is_added"] = is_refused or len(kinds) == 1 or add == kind.name

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from machine_raters.judging.presets import preset_named
 from machine_raters.judging.progress import progress_of
 from machine_raters.models import Judge
 from metrics.models import Licence
@@ -23,6 +24,13 @@ def notes_of_raters(
         name: ", ".join(filter(None, (licence_of(name, licences), costs.get(name))))
         for name in ("annotators", *about.all_units.machines)
     }
+
+
+def prompts_of(study: Study) -> dict[str, str]:
+    """Return the published prompts from which judges started, by the judges' names."""
+    judges = Judge.objects.filter(study=study).exclude(preset="")
+    named = judges.values_list("rater__pseudonym", "preset")
+    return {name: preset_named(preset) for name, preset in named}
 
 
 def licence_of(name: str, licences: Sequence[Licence]) -> str:

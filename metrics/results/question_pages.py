@@ -16,7 +16,7 @@ from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
-from metrics.results.machine_notes import PER, costs_of, notes_of_raters
+from metrics.results.machine_notes import PER, costs_of, notes_of_raters, prompts_of
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import MAX_RATERS, PageRows, mean_agreement, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
@@ -29,7 +29,7 @@ from tiebreak.reading.charts.chart import key_of
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
-from tiebreak.reading.figures.machines.by_criterion import criteria_figure
+from tiebreak.reading.figures.machines.by_criterion import criteria_figure, first_shown_figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
 from tiebreak.reading.figures.machines.stand_in import (
     categories_figure,
@@ -183,7 +183,9 @@ def _each_machine(shown: Shown) -> list[Figure]:
     """Return the tables of all machine raters, α of all, if it is not the page's picture, and each one's figures."""
     about = shown.about
     pictured = {figure.name for figure in _machines(shown)}
-    tables = [*filter(None, (criteria_figure(shown.criteria), categories_figure(about)))]
+    by_criterion = criteria_figure(shown.criteria)
+    first_shown = first_shown_figure(shown.criteria, prompts_of(shown.study))
+    tables = [*filter(None, (by_criterion, categories_figure(about), first_shown))]
     alphas = [machines_figure(about)] if "machines" not in pictured else []
     figures = [
         *tables,

@@ -1,7 +1,7 @@
 """Tables of all machine raters: by criterion, by category and by cost, on a page of few headings."""
 
 from decimal import Decimal
-from math import isnan
+from math import isnan, nan
 
 import lxml.html
 import pytest
@@ -14,7 +14,11 @@ from metrics.results.services import refresh_report
 from tests.metrics.studies import preferences, report_of
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
 from tiebreak.digits import in_digits
-from tiebreak.reading.figures.machines.by_criterion import NOT_RATED, criteria_figure
+from tiebreak.reading.figures.machines.by_criterion import (
+    NOT_RATED,
+    criteria_figure,
+    first_shown_figure,
+)
 from tiebreak.reading.figures.machines.stand_in import (
     BEST_POSSIBLE,
     MAX_CATEGORIES,
@@ -63,6 +67,26 @@ def test_every_rater_and_the_noise_ceiling_stand_in_a_column_for_each_criterion(
     assert NOT_RATED in figure.chart.page()
     assert criteria_figure({"fluency": report.criteria["fluency"]}) is None
     assert criteria_figure({}) is None
+
+
+def test_the_share_of_the_first_text_stands_in_a_row_for_each_prompt():
+    made = [*rows("fluency", "gpt", "llama"), *rows("coherence", "gpt")]
+    people = [row for row in made if "kind" not in row]
+    judged = [
+        row | {"order": order, "label": label if n % 4 else -label}
+        for n, row in enumerate(one for one in made if "kind" in one)
+        for order, label in (("ab", -1), ("ba", 1))
+    ]
+    scales = dict.fromkeys(("fluency", "coherence"), "preference:tie")
+    report = report_of([*people, *judged], scales=scales)
+    figure = first_shown_figure(report.criteria, {"gpt": "G-Eval"})
+    shown = values(figure)
+    for name, section in report.criteria.items():
+        for machine, bias in section.bias.machines.items():
+            assert shown[machine, name] == 0.5 + bias.position.value
+    assert isnan(shown["llama", "coherence"] or nan)
+    assert "G-Eval" in figure.chart.page()
+    assert first_shown_figure(report_of(people).criteria, {}) is None
 
 
 def test_categories_have_a_table_where_the_picture_lacks_some():

@@ -1,7 +1,9 @@
 """The figure of all machine raters over the criteria of a study, each with its noise ceiling."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from tiebreak.reading.charts.chart import NOTHING
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.charts.tables import AT_MOST, Column, Row, table_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, estimate_rows
@@ -28,6 +30,16 @@ READING = (
     " two annotators rated. Compare raters within a column: a criterion with fewer labels, or on which annotators"
     " agree more, has larger shares for everybody. Each interval is for these annotators and one criterion alone: of"
     " many cells some are high by chance."
+)
+FIRST_TITLE = "How often machine raters prefer the text shown first, by prompt and criterion"
+FIRST_AXIS = "P(A), share that prefers the text shown first, ties left out; dashed: 0.5"
+NO_PREFERENCE = "no preference for a position"
+FIRST_READING = (
+    "Each row is a machine rater, for judges with the published prompt that they started from, and each column"
+    " a criterion (Liusie et al. 2024 compare prompts in this way). Near 0.5 the order of the texts makes no"
+    " difference. Far from it, ask in both orders or debias: what a judge says about one order alone is then"
+    " partly said of the order. It is estimated within pairs of systems, so a better system that often stands"
+    " first is no bias. It does not say which prompt agrees with annotators; the agreement on this page does."
 )
 
 
@@ -59,21 +71,69 @@ def criteria_figure(criteria: Mapping[str, CriterionSection]) -> Figure | None:
     sentence = (
         f"{counted(left_out, 'more criterion', 'more criteria')} not shown." if left_out else ""
     )
+    return _table(
+        Figure("machines-by-criterion", TITLE, sentence, NOTHING, (), (), READING),
+        columns,
+        rows,
+        label=EQUAL_LABELS_AXIS,
+        caption=EQUAL_LABELS_KEY,
+    )
+
+
+def _table(figure: Figure, columns: list[Column], rows: list[Row], **words: str) -> Figure:
+    """Return a figure with the chart of these cells, and their numbers."""
+    chart = table_chart(columns, rows, finding=figure.finding, corner="", **words)
     estimates = [
         ((row.name, column.name), cell)
         for row in rows
         for column, cell in zip(columns, row.cells, strict=True)
     ]
-    chart = table_chart(
-        columns,
-        rows,
-        finding=TITLE,
-        corner="",
-        label=EQUAL_LABELS_AXIS,
-        caption=EQUAL_LABELS_KEY,
-    )
-    table = ("rater", "criterion", *ESTIMATE_COLUMNS), estimate_rows(estimates)
-    return Figure("machines-by-criterion", TITLE, sentence, chart, *table, READING)
+    names = ("rater", "criterion", *ESTIMATE_COLUMNS)
+    return replace(figure, chart=chart, columns=names, rows=estimate_rows(estimates))
+
+
+def first_shown_figure(
+    criteria: Mapping[str, CriterionSection], prompts: Mapping[str, str]
+) -> Figure | None:
+    """Return P(A) of each machine rater and criterion; None if no machine's is known.
+
+    ``prompts`` are the names of the published prompts of those machine raters that started from one.
+    """
+    shown = {
+        name: (one.bias, one.simple_raters or ())
+        for name, one in list(criteria.items())[:MAX_CRITERIA]
+        if one.bias
+    }
+    machines = dict.fromkeys(rater for bias, _ in shown.values() for rater in bias.machines)
+    if not machines:
+        return None
+    kinds = kinds_of(machines, [rule for _, simple in shown.values() for rule in simple])
+    rows = [
+        Row(
+            name,
+            kinds[name],
+            tuple(
+                _first_preferred(bias.machines[name].position)
+                if name in bias.machines
+                else undefined(NOT_RATED)
+                for bias, _ in shown.values()
+            ),
+            prompts.get(name, ""),
+        )
+        for name in machines
+    ]
+    even = tuple(Estimate(0.5, n=0) for _ in shown)
+    rows.append(Row(NO_PREFERENCE, AT_MOST, even, "P(A) = 0.5"))
+    figure = Figure("first-shown", FIRST_TITLE, "", NOTHING, (), (), FIRST_READING)
+    columns = [Column(name, "", ("criterion", name)) for name in shown]
+    return _table(figure, columns, rows, label=FIRST_AXIS)
+
+
+def _first_preferred(bias: Estimate) -> Estimate:
+    """Return the share that prefers the first text, of which the bias is what exceeds one half."""
+    narrower = tuple(replace(one, low=one.low + 0.5, high=one.high + 0.5) for one in bias.narrower)
+    ends = {"value": bias.value + 0.5, "low": bias.low + 0.5, "high": bias.high + 0.5}
+    return replace(bias, **ends, narrower=narrower)
 
 
 def _defined(section: CriterionSection) -> dict[str, NoiseCeiling]:
