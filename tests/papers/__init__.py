@@ -1,0 +1,1 @@
+"""Experiments of papers, repeated as a researcher would: by pages, the interface and commands."""
