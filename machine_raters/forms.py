@@ -83,7 +83,7 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
     def fill(self, asked: Mapping[str, str]) -> Self:
         """Let a form that is not sent yet have what the address of its page asks for."""
         known = {name: value for name, value in asked.items() if name in self.fields}
-        self.initial |= known | self.defaults(known)
+        self.initial = {**self.initial, **known, **self.defaults(known)}
         return self
 
     def _offer(self, name: str, rows: Any) -> None:
@@ -136,7 +136,7 @@ class JudgeForm(MachineRaterForm):
             "hx-include": "[name=name], [name=server], [name=language_model]",
             **{"hx-target": "#add", "hx-select": "#add", "hx-swap": "outerHTML"},
         }
-        preset = self._meta.model._meta.get_field("preset")
+        preset = Judge._meta.get_field("preset")
         self.fields["preset"] = forms.ChoiceField(
             label=capfirst(preset.verbose_name),
             choices=[("", "none: ask as annotators are asked"), *choices],

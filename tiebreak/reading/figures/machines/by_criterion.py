@@ -80,9 +80,13 @@ def criteria_figure(criteria: Mapping[str, CriterionSection]) -> Figure | None:
     )
 
 
-def _table(figure: Figure, columns: list[Column], rows: list[Row], **words: str) -> Figure:
+def _table(
+    figure: Figure, columns: list[Column], rows: list[Row], *, label: str, caption: str = ""
+) -> Figure:
     """Return a figure with the chart of these cells, and their numbers."""
-    chart = table_chart(columns, rows, finding=figure.finding, corner="", **words)
+    chart = table_chart(
+        columns, rows, finding=figure.finding, corner="", label=label, caption=caption
+    )
     estimates = [
         ((row.name, column.name), cell)
         for row in rows
@@ -132,8 +136,13 @@ def first_shown_figure(
 def _first_preferred(bias: Estimate) -> Estimate:
     """Return the share that prefers the first text, of which the bias is what exceeds one half."""
     narrower = tuple(replace(one, low=one.low + 0.5, high=one.high + 0.5) for one in bias.narrower)
-    ends = {"value": bias.value + 0.5, "low": bias.low + 0.5, "high": bias.high + 0.5}
-    return replace(bias, **ends, narrower=narrower)
+    return replace(
+        bias,
+        value=bias.value + 0.5,
+        low=bias.low + 0.5,
+        high=bias.high + 0.5,
+        narrower=narrower,
+    )
 
 
 def _defined(section: CriterionSection) -> dict[str, NoiseCeiling]:
