@@ -219,6 +219,11 @@ JURY_MEMBER_HAS_BUDGET = (
     " answered ({lacking}). The budget of {judges} is too small to rate all items, so it cannot be a"
     " member for this rule. Please choose a judge without a budget, or another rule."
 )
+JURY_NEEDS_ANNOTATORS = (
+    "By this rule the jury follows the members that agree best with annotators, so two annotators must have"
+    " rated each of some items, of two instances or more. Please wait for annotators' answers, or choose"
+    " another rule."
+)
 JURY_MEMBER_LACKS = "{member} lacks {missing}"
 JURY_MEMBER_EXCLUDED = (
     "{member} is excluded, so the jury cannot decide any more items. Please reinstate it first, or add a"

@@ -12,7 +12,13 @@ from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
 from machine_raters.forms import JuryForm
 from machine_raters.judging.passes import Pass, comparisons_of, items_of
-from machine_raters.juries.verdicts import JuryVerdict, answers_of, undecided_units, verdicts_of
+from machine_raters.juries.verdicts import (
+    JuryVerdict,
+    answers_of,
+    known_to,
+    undecided_units,
+    verdicts_of,
+)
 from machine_raters.kind import Kind, MachineJob, Shown
 from machine_raters.messages import (
     FEW_MEMBERS,
@@ -20,6 +26,7 @@ from machine_raters.messages import (
     JURY_MEMBER_HAS_BUDGET,
     JURY_MEMBER_LACKS,
     JURY_NEEDS_ALL_ANSWERS,
+    JURY_NEEDS_ANNOTATORS,
     JURY_NEEDS_LABELS,
     JURY_NO_MEMBERS,
     JURY_NOTHING_TO_DECIDE,
@@ -29,8 +36,9 @@ from machine_raters.services.raters import lock_in_use, machine_of, store_rating
 from studies.models import Study
 from tiebreak.errors import DomainError
 
-# The items of a chunk. Dawid and Skene's method needs all items together.
+# The items of a chunk. These rules look at all items together.
 CHUNK = 5_000
+WHOLE = {Jury.Rule.DAWID_SKENE, Jury.Rule.COMPOSITE}
 NO_MAJORITY, NO_ANSWER = "no majority", "no readable answer that counts"
 
 
@@ -44,7 +52,7 @@ class JuryJob(MachineJob):
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         jury = machine_of(job, Jury)
         units = list(undecided_units(jury).values_list("pk", flat=True))
-        size = len(units) if jury.rule == Jury.Rule.DAWID_SKENE else CHUNK
+        size = len(units) if jury.rule in WHOLE else CHUNK
         for start in range(0, len(units), size):
             chunk = units[start : start + size]
             yield ChunkPlan(len(chunk), {"units": chunk})
@@ -65,9 +73,10 @@ def store_verdicts(jury: Jury, verdicts: Mapping[int, JuryVerdict]) -> None:
 
 
 def _fields(verdict: JuryVerdict) -> dict[str, Any]:
+    why_not = "" if verdict.label is not None else NO_MAJORITY if verdict.shares else NO_ANSWER
     return {
         "label": None if verdict.label is None else str(verdict.label),
-        "raw": "" if verdict.label is not None else NO_MAJORITY if verdict.shares else NO_ANSWER,
+        "raw": "; ".join(filter(None, (", ".join(verdict.followed), why_not))),
         "probabilities": verdict.shares or None,
     }
 
@@ -108,6 +117,8 @@ class JuryKind(Kind):
             _check_all_answered(jury)
         if not undecided_units(jury).exists():
             raise DomainError("nothing_to_decide", JURY_NOTHING_TO_DECIDE)
+        if jury.rule == Jury.Rule.COMPOSITE and not known_to(jury).suffices:
+            raise DomainError("too_few_labelled", JURY_NEEDS_ANNOTATORS)
 
     def facts(self, jury: Jury) -> dict[str, Any]:
         names = sorted(jury.members.values_list("pseudonym", flat=True))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from annotation.models import Rater, Rating
 from annotation.services.rating_writer import provider_of
 from machine_raters.judging.passes import items_of
+from machine_raters.juries.composite import Known, followed
 from machine_raters.models import Jury, MachineRater
 from studies.models import Study, Unit
 from tiebreak.scales import Label
@@ -29,11 +30,13 @@ def possible_members(study: Study) -> QuerySet[Rater]:
 class JuryVerdict:
     """A jury's label of an item, None if it has none, and the share of each label.
 
-    `shares` is empty if no member gave a readable answer that counts.
+    `shares` is empty if no member gave a readable answer that counts. Of a composite, `followed` has the
+    members that it followed.
     """
 
     label: Label | None
     shares: dict[str, float]
+    followed: tuple[str, ...] = ()
 
 
 def answered_units(of: Jury) -> QuerySet[Unit]:
@@ -57,22 +60,39 @@ def verdicts_of(of: Jury, units: Sequence[int]) -> dict[int, JuryVerdict]:
     """Return the jury's verdict on each unit."""
     scale = of.criterion.parsed_scale
     labels = scale.labels or ()
-    result = jury(_answers(of, units, labels), rule=cast(JuryRule, of.rule))
+    members = list(of.members.order_by("pk"))
+    answers, rule = _answers(of, members, units, labels), of.rule
+    names: dict[int, tuple[str, ...]] = {}
+    if rule == Jury.Rule.COMPOSITE:
+        used = followed(known_to(of), units)
+        answers[~used.T] = np.nan
+        rule = Jury.Rule.MEAN
+        for unit, row in zip(units, used, strict=True):
+            names[unit] = tuple(str(members[one]) for one in np.flatnonzero(row))
+    result = jury(answers, rule=cast(JuryRule, rule))
     # Where votes are divided, the label is a tie if the scale has one.
     tie = 0 if scale.kind == "preference" and 0 in labels else None
     verdicts = {}
     for unit, code, shares in zip(units, result.labels.tolist(), result.shares, strict=True):
         if np.isnan(shares).any():
-            verdicts[unit] = JuryVerdict(None, {})
+            verdicts[unit] = JuryVerdict(None, {}, names.get(unit, ()))
             continue
         named = dict(zip(map(str, labels), shares.tolist(), strict=True))
-        verdicts[unit] = JuryVerdict(labels[code] if code >= 0 else tie, named)
+        verdict = labels[code] if code >= 0 else tie
+        verdicts[unit] = JuryVerdict(verdict, named, names.get(unit, ()))
     return verdicts
 
 
-def _answers(of: Jury, units: Sequence[int], labels: Sequence[Label]) -> NDArray[np.float64]:
-    """Return each member's share of each label; orders and runs of an item have equal weight."""
+def known_to(of: Jury) -> Known:
+    """Return the items by which a composite chooses: all that its members and annotators rated."""
     members = list(of.members.order_by("pk").values_list("pk", flat=True))
+    return Known.of(of, members, answered_units(of))
+
+
+def _answers(
+    of: Jury, members: Sequence[Rater], units: Sequence[int], labels: Sequence[Label]
+) -> NDArray[np.float64]:
+    """Return each member's share of each label; orders and runs of an item have equal weight."""
     rows = Rating.objects.counted().filter(
         rater__in=members, criterion=of.criterion, unit__in=units, repeat=0, label__isnull=False
     )
@@ -82,8 +102,8 @@ def _answers(of: Jury, units: Sequence[int], labels: Sequence[Label]) -> NDArray
         known = probabilities or {label: 1.0}
         shares[rater, unit].append([float(known.get(str(name), 0)) for name in labels])
     table = np.full((len(members), len(units), len(labels)), np.nan)
-    for m, rater in enumerate(members):
+    for m, member in enumerate(members):
         for u, unit in enumerate(units):
-            if (rater, unit) in shares:
-                table[m, u] = np.mean(shares[rater, unit], axis=0)
+            if (member.pk, unit) in shares:
+                table[m, u] = np.mean(shares[member.pk, unit], axis=0)
     return table

@@ -14,6 +14,8 @@ class Jury(MachineRater):
         VOTE = "vote", "one vote for each member"
         MEAN = "mean_probability", "the mean of probabilities"
         DAWID_SKENE = "dawid_skene", "votes weighted by consistency"
+        # Not of the library: it needs annotators' ratings.
+        COMPOSITE = "composite", "the member that agrees best with annotators on such items"
 
     criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="+")
     members = models.ManyToManyField(Rater, related_name="+")

@@ -68,6 +68,7 @@ alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
 cross_validated_composite   the best machine of each category, chosen on other units
 Composite                   what `cross_validated_composite` returns
+composite_shares            the best machine of each category, for new units
 jury                        label of several raters together for each unit
 Jury                        what `jury` returns
 JuryRule                    how a jury decides
@@ -268,7 +269,11 @@ from tiebreak.stats.machines.alternative_annotators import (
 from tiebreak.stats.machines.calibration import Calibration, ReliabilityBin, calibration
 from tiebreak.stats.machines.classification import Classification
 from tiebreak.stats.machines.comparison import Comparison
-from tiebreak.stats.machines.composite import Composite, cross_validated_composite
+from tiebreak.stats.machines.composite import (
+    Composite,
+    composite_shares,
+    cross_validated_composite,
+)
 from tiebreak.stats.machines.debiasing import (
     PositionDebiasing,
     debiasing_threshold,
@@ -429,6 +434,7 @@ __all__ = [  # noqa: RUF022
     "prior_shift",
     "alternative_annotator_test",
     "AlternativeAnnotatorTest",
+    "composite_shares",
     "cross_validated_composite",
     "Composite",
     "jury",

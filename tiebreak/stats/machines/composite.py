@@ -24,14 +24,17 @@ class Composite:
     """
 
     rater: IntArray
-    """Index of the rater that is used for each unit; shape (n_units,). It was
-    chosen on units of other folds."""
+    """Index of the rater that is used for each unit, or the first of those that share it; shape
+    (n_units,). It was chosen on units of other folds."""
     fold: IntArray
     """Fold of each unit, from 0; shape (n_units,)."""
     chosen: IntArray
     """Index of the rater that is used for the units of a category, in the order of
     the sorted categories, and a fold; −1 if the fold has no unit of the category;
     shape (n_categories, n_folds)."""
+    shares: FloatArray
+    """Share of each rater in each unit: 1 for the chosen one, equal parts for equally good ones;
+    shape (n_units, n_raters)."""
 
 
 def cross_validated_composite(
@@ -82,7 +85,8 @@ def cross_validated_composite(
     Lyu et al. 2024 (HREF), which is chosen per category; the folds and weights are not theirs.
 
     In a category without units in other folds, the rater is used that is best over all their units.
-    Of equally good raters, the first is used.
+    Of raters with the same mean, the one whose credits vary less is used, as its mean has the smaller
+    error; those that are still equal share the units.
 
     Examples
     --------
@@ -106,8 +110,62 @@ def cross_validated_composite(
         )
     fold = _folds(category, cluster, number, rng)
     weight = as_unit_weights(weights, length=units)
-    chosen = _chosen(table * weight[:, None], category, fold, number)
-    return Composite(chosen[category, fold], fold, chosen)
+    shares = _shares(table, weight, category, fold, number)
+    has_units = np.zeros(shares.shape[:2], dtype=np.bool_)
+    has_units[category, fold] = True
+    chosen = np.where(has_units, shares.argmax(axis=2), -1)
+    of_units = shares[category, fold]
+    return Composite(chosen[category, fold], fold, chosen, of_units)
+
+
+def composite_shares(
+    credits: npt.ArrayLike,
+    categories: npt.ArrayLike,
+    *,
+    of: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+) -> FloatArray:
+    """Choose the best rater of each category, for new units.
+
+    Parameters
+    ----------
+    credits, categories, weights
+        As in `cross_validated_composite`, of the units to choose by.
+    of : array_like, shape (n_new_units,)
+        Category of each new unit.
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (n_new_units, n_raters)
+        Share of each rater in each new unit, by the same rule. In a category without units to choose
+        by, the rater is used that is best over all of them.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no unit to choose by, a credit is missing, or a weight is negative or missing.
+
+    See Also
+    --------
+    cross_validated_composite : Chooses for the units that have credits themselves.
+
+    Examples
+    --------
+    >>> credits, categories = [[1, 0], [0, 1], [0, 1]], ["chat", "news", "news"]
+    >>> composite_shares(credits, categories, of=["chat", "poems"]).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    table, new = _credits(credits), np.asarray(of)
+    if not len(table):
+        raise InvalidInput("no_units", "There is no unit to choose the raters by.")
+    # New units have no credits, so they change no sum; they stand in a fold of their own.
+    every = np.concatenate([np.asarray(categories), new])
+    category = as_groups(every, length=len(table) + len(new), name="categories")
+    fold = np.repeat([0, 1], [len(table), len(new)])
+    weight = np.concatenate([as_unit_weights(weights, length=len(table)), np.zeros(len(new))])
+    padded = np.concatenate([table, np.zeros((len(new), table.shape[1]))])
+    of_new: FloatArray = _shares(padded, weight, category, fold, 2)[category[len(table) :], 1]
+    return of_new
 
 
 def _credits(credits: npt.ArrayLike) -> FloatArray:
@@ -130,14 +188,23 @@ def _folds(
     return fold[cluster]
 
 
-def _chosen(table: FloatArray, category: IntArray, fold: IntArray, number: int) -> IntArray:
+def _shares(
+    table: FloatArray, weight: FloatArray, category: IntArray, fold: IntArray, number: int
+) -> FloatArray:
+    """Return the share of each rater in the units of a category and fold, chosen on the other folds."""
     shape = (int(category.max()) + 1, number)
-    sums, n = np.zeros((*shape, table.shape[1])), np.zeros(shape, dtype=np.int64)
-    np.add.at(sums, (category, fold), table)
-    np.add.at(n, (category, fold), 1)
+    # Of equal sums, the smaller sum of squares has the smaller variance.
+    moments = np.concatenate([table, table**2], axis=1) * weight[:, None]
+    sums, n = np.zeros((*shape, moments.shape[1])), np.zeros(shape)
+    np.add.at(sums, (category, fold), moments)
+    np.add.at(n, (category, fold), weight > 0)
     others = sums.sum(axis=1, keepdims=True) - sums
     anywhere = np.broadcast_to(others.sum(axis=0), others.shape)
     is_alone = n.sum(axis=1, keepdims=True) == n
-    basis = np.where(is_alone[..., None], anywhere, others)
-    best: IntArray = basis.round(_DECIMALS).argmax(axis=2)
-    return np.where(n > 0, best, -1)
+    basis = np.where(is_alone[..., None], anywhere, others).round(_DECIMALS)
+    means, squares = np.split(basis, 2, axis=2)
+    best = means == means.max(axis=2, keepdims=True)
+    squares = np.where(best, squares, np.inf)
+    best &= squares == squares.min(axis=2, keepdims=True)
+    shares: FloatArray = best / best.sum(axis=2, keepdims=True)
+    return shares

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.refusals import refused
-from tiebreak.stats import cross_validated_composite
+from tiebreak.stats import composite_shares, cross_validated_composite
 
 CATEGORIES = 8
 
@@ -100,15 +100,40 @@ def test_a_weight_of_two_is_the_unit_twice():
     assert weighted == again.chosen.tolist() != unweighted
 
 
-def test_of_equally_good_raters_the_first_is_used():
+def test_equally_good_raters_share_the_units_whatever_their_order():
     credits = np.tile([1 / 3, 1 / 3, 0], (7, 1))
-    composite = cross_validated_composite(credits, [0] * 7, rng=np.random.default_rng(0))
-    assert composite.chosen.shape == (1, 7)
-    assert {*composite.rater.tolist()} == {0}
-    # The second column adds up to the same as the first, but not in floating point.
+    for order in ([0, 1, 2], [2, 1, 0]):
+        composite = cross_validated_composite(
+            credits[:, order], [0] * 7, rng=np.random.default_rng(0)
+        )
+        assert composite.chosen.shape == (1, 7)
+        expected = np.array([0.5, 0.5, 0])[order]
+        assert composite.shares == pytest.approx(np.tile(expected, (7, 1)))
+        assert {*composite.rater.tolist()} == {int(expected.argmax())}
+
+
+def test_of_raters_with_one_mean_the_one_that_varies_less_is_used():
+    # The columns add up to the same, but not in floating point.
     credits = [[0, 0], [0.3, 0.1], [0, 0.2]]
-    composite = cross_validated_composite(credits, ["lone", "x", "x"], rng=np.random.default_rng(0))
-    assert composite.rater[0] == 0
+    for flip in (1, -1):
+        composite = cross_validated_composite(
+            np.array(credits)[:, ::flip], ["lone", "x", "x"], rng=np.random.default_rng(0)
+        )
+        assert composite.shares[0].tolist() == [0, 1][::flip]
+
+
+def test_new_units_have_the_best_rater_of_their_category_or_of_all():
+    rng = np.random.default_rng(7)
+    credits, categories = rng.random((30, 4)), np.array(["chat", "news", "code"])[np.arange(30) % 3]
+    shares = composite_shares(credits, categories, of=["news", "poems", "chat"])
+    best = [credits[categories == "news"], credits, credits[categories == "chat"]]
+    assert shares.argmax(axis=1).tolist() == [one.mean(axis=0).argmax() for one in best]
+    assert shares.sum(axis=1).tolist() == [1, 1, 1]
+    assert composite_shares([[1, 1]], ["a"], of=["a"]).tolist() == [[0.5, 0.5]]
+    weights = [5, 1]
+    assert composite_shares([[1, 0], [0, 1]], [0, 0], of=[0], weights=weights).tolist() == [[1, 0]]
+    with refused("no_units"):
+        composite_shares(np.ones((0, 2)), [], of=["a"])
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ CATEGORIES_READING = (
 )
 CHOSEN_READING = (
     "A cell is the share of folds in which the machine rater in its column was the best one in the"
-    " category in its row, on the items outside the fold. Where no rater is chosen in nearly all"
+    " category in its row, on the items outside the fold, alone or with others as good. Where no rater is chosen in nearly all"
     " folds, the data do not tell which one is best."
 )
 

@@ -128,18 +128,24 @@ class _Compared:
         return credits
 
     def combined(self, composite: Composite) -> Machine:
-        """Return the composite as a machine: on each unit it answers as the chosen machine does."""
-        unit = np.arange(len(self.humans))
-        counts = np.stack([machine.counts for machine in self.machines.values()])
-        unparsed = np.stack([machine.unparsed for machine in self.machines.values()])
-        return Machine(counts[composite.rater, unit], unparsed[composite.rater, unit])
+        """Return the composite as a machine: on each unit it answers as the chosen ones do together."""
+        is_used = composite.shares.T > 0
+        machines = list(zip(self.machines.values(), is_used, strict=True))
+        counts = sum(machine.counts * used[:, None] for machine, used in machines)
+        unparsed = sum(machine.unparsed * used for machine, used in machines)
+        return Machine(np.asarray(counts), np.asarray(unparsed))
 
     def chosen(self, composite: Composite) -> dict[str, dict[str, int]]:
-        names = list(self.machines)
-        return {
-            stratum.name: dict(Counter(names[i] for i in row.tolist() if i >= 0).most_common())
-            for stratum, row in zip(self.strata, composite.chosen, strict=True)
-        }
+        """Return in how many folds each machine is used, alone or with others that are as good."""
+        found: dict[str, Counter[str]] = {stratum.name: Counter() for stratum in self.strata}
+        names, categories = list(self.machines), [stratum.name for stratum in self.strata]
+        _, first = np.unique(
+            np.column_stack([self.category, composite.fold]), axis=0, return_index=True
+        )
+        for unit in first.tolist():
+            used = np.flatnonzero(composite.shares[unit])
+            found[categories[self.category[unit]]].update(names[one] for one in used)
+        return {name: dict(counter.most_common()) for name, counter in found.items()}
 
     def statistic(self, machine: Machine) -> Statistic:
         return (
