@@ -63,8 +63,8 @@ def make_study(folder: Path, units: int) -> Any:
 
 
 def make_judge(study: Any, name: str, server: str) -> Any:
-    from machine_raters.judging.prompts import INSTRUCTIONS  # noqa: PLC0415
     from machine_raters.services.machine_raters import create_machine_rater  # noqa: PLC0415
+    from tiebreak.asking.prompts import INSTRUCTIONS  # noqa: PLC0415
 
     return create_machine_rater(
         kind="judge",
@@ -97,8 +97,8 @@ def judged(judge: Any) -> float:
 
 def prompts_of(judge: Any) -> list[str]:
     from machine_raters.judging.passes import comparisons_of, items_of, passes  # noqa: PLC0415
-    from machine_raters.judging.prompts import prompt_of  # noqa: PLC0415
     from studies.models import texts_of  # noqa: PLC0415
+    from tiebreak.asking.prompts import prompt_of  # noqa: PLC0415
 
     question = judge.questions.get()
     units = items_of(judge.study).select_related("instance").prefetch_related(texts_of())

@@ -10,12 +10,12 @@ from django.utils.text import capfirst
 
 from annotation.models import Rater
 from machine_raters.judging.presets import PRESETS, presets_for
-from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.juries.verdicts import possible_members
 from machine_raters.models import Baseline, ExampleSet, Judge, Jury, MachineRater, SyntheticSet
 from machine_raters.models.judge import MAX_EXAMPLES
 from studies.models import Criterion, Study
 from studies.models.dataset import validate_name
+from tiebreak.asking.prompts import INSTRUCTIONS
 
 NO_CRITERION = "Please choose at least one criterion that this judge is to rate by."
 # What a judge rates by is chosen with its settings, and stored in rows of its own.

@@ -50,24 +50,8 @@ RATER_NAME_TAKEN = "A rater of this study is already called {name}. Please choos
 
 # Judges.
 JUDGE_TRIED = "{name} is being tried. The results appear below."
-JUDGE_REPEATS_ITSELF = (
-    "At temperature 0 all answers to the same question are equal. Please ask for one answer to each"
-    " item and order, or raise the temperature."
-)
-JUDGE_HAS_ONE_PROBABILITY = (
-    "The probabilities of answers are the same each time. Please ask once about each item and order,"
-    " or choose written answers."
-)
-JUDGE_ANSWERS_EACH = (
-    "An answer by probability, or one that the server constrains, is to one question. Please let it write"
-    " freely, or ask about each criterion on its own."
-)
 JUDGE_WITHOUT_CRITERION = (
     "The criterion of this judge was deleted. Please delete the judge, and create another one."
-)
-JUDGE_WITHOUT_LABELS = (
-    "Probabilities are asked for where a scale has at most {most} labels. Please choose written"
-    " answers, or another criterion."
 )
 EXAMPLES_NOT_TRAINING = (
     "{item} is not the key of a training item of this study. Please enter keys of training items,"
@@ -119,18 +103,6 @@ SEVERAL_MODELS = (
 CHOICES_IGNORED = (
     "The server constrained {constrained} answers, or said so, but {number} unreadable answers are not"
     " among the allowed answers. It may ignore the constraint."
-)
-JUDGE_WRITES_NOTHING = (
-    "A judge that answers by probability writes nothing that could be constrained. Please choose"
-    " written answers, or no constraint."
-)
-JUDGE_OF_NUMBERS = (
-    "This criterion takes any number, so there are no answers to which a judge could be constrained."
-    " Please choose no constraint, or another criterion."
-)
-NO_PROBABILITIES = (
-    " If this server does not return probabilities, create a judge with written answers and several"
-    " answers to each item: the shares of its answers estimate the probabilities."
 )
 JUDGE_IN_DRAFT = (
     "This study is a draft, whose items may still change. Launch it first, and let the judge rate"

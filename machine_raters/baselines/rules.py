@@ -7,10 +7,10 @@ from machine_raters.baselines.perplexity import scored_by_perplexity
 from machine_raters.baselines.reward import scored_by_reward
 from machine_raters.baselines.scored import Scored, reference_of
 from machine_raters.judging.passes import seed_of
-from machine_raters.judging.prompts import A_FIRST, B_FIRST
 from machine_raters.models import Baseline
 from studies.instance_selection.scoring import resident_measure
 from studies.models import Unit
+from tiebreak.asking.prompts import A_FIRST, B_FIRST
 from tiebreak.similarity import SIMILARITIES, Similarity
 
 Method = Baseline.Method

@@ -7,7 +7,6 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from annotation.models import Rater, Rating
-from machine_raters.judging.prompts import Example, examples_sha256
 from machine_raters.messages import (
     EXAMPLE_SET_IN_USE,
     EXAMPLES_CHANGED,
@@ -21,6 +20,7 @@ from machine_raters.messages import (
 from machine_raters.models import ExampleSet, Judge, JudgeCriterion
 from studies.models import Criterion, Study, StudyEvent, Unit
 from studies.services import record_event
+from tiebreak.asking.prompts import Example, examples_sha256
 from tiebreak.errors import DomainError
 
 

@@ -8,22 +8,22 @@ from typing import Any, TypeVar
 
 from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
-from machine_raters.judging.answers import answer_text, in_system_order, signs
 from machine_raters.judging.job import (
     Asked,
     open_judge,
     questions_of,
     requests_of,
-    responses,
 )
 from machine_raters.judging.passes import Pass, comparisons_of, passes
-from machine_raters.judging.prompts import B_FIRST, repeats_instructions
-from machine_raters.judging.replies import Reply, reply_of
 from machine_raters.kind import MachineJob
 from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally
 from studies.models import Unit, UnitText
+from tiebreak.asking.answers import answer_text, in_system_order, signs
+from tiebreak.asking.prompts import B_FIRST, repeats_instructions
+from tiebreak.asking.replies import Reply, reply_of
+from tiebreak.asking.requests import responses
 from tiebreak.gateway import Failed, Models
 from tiebreak.scales import BAD, Label, Scale
 
@@ -245,7 +245,7 @@ def _answers(
         else:
             tally.done += 1
             asked = pending.pop(response.id).asked
-            yield by_pass[asked], reply_of(question, asked, response)
+            yield by_pass[asked], reply_of(question, asked.order, response)
 
 
 def _with_orders(

@@ -11,7 +11,6 @@ from django.db.models import prefetch_related_objects
 
 from jobs.kinds import ChunkPlan, Progress
 from jobs.models import Job
-from machine_raters.judging.answers import offered_answers, sign_of_cannot_say, signs
 from machine_raters.judging.costs import forecast
 from machine_raters.judging.example_sets import examples_of
 from machine_raters.judging.passes import (
@@ -20,24 +19,22 @@ from machine_raters.judging.passes import (
     answered,
     comparisons_of,
     passes,
-    seed_of,
     tried_items,
 )
-from machine_raters.judging.prompts import B_FIRST, prompt_of
-from machine_raters.judging.replies import Response, reply_of
-from machine_raters.judging.storing import MAX_CHARACTERS, Answered, note_failures, store_answers
+from machine_raters.judging.storing import Answered, note_failures, store_answers
 from machine_raters.kind import MachineJob
-from machine_raters.messages import JUDGE_WITHOUT_STEPS, NO_MODEL, NO_PROBABILITIES
+from machine_raters.messages import JUDGE_WITHOUT_STEPS, NO_MODEL
 from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally, ask_and_store, open_server
 from studies.models import Unit
+from tiebreak.asking.prompts import B_FIRST, prompt_of
+from tiebreak.asking.replies import MAX_CHARACTERS, Response, reply_of
+from tiebreak.asking.requests import Request, request_of, responses
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
     GatewayError,
-    LabelLogprobs,
-    LabelLogprobsRequest,
     Message,
     Models,
     SampleRequest,
@@ -100,9 +97,6 @@ def _written(judge: Judge, models: Models, prompt: str) -> str:
 REQUESTS = 1_000
 # A trial asks about so many items.
 TRIED = 5
-# Errors of servers that do not give log-probabilities.
-WITHOUT_PROBABILITIES = frozenset({"refused", "unsupported"})
-Request = SampleRequest | LabelLogprobsRequest
 
 
 class JudgingJob(MachineJob):
@@ -187,7 +181,7 @@ class JudgeDryRunJob(MachineJob):
 
 
 def _tried(question: JudgeCriterion, made: "Asked", response: Response) -> dict[str, Any]:
-    reply, scale = reply_of(question, made.asked, response), question.scale
+    reply, scale = reply_of(question, made.asked.order, response), question.scale
     shares = reply.probabilities or {}
     return {
         "unit": made.unit.key,
@@ -254,7 +248,7 @@ class Asked:
     prompt: tuple[Message, ...]
 
     def answered(self, question: JudgeCriterion, response: Response) -> Answered:
-        reply, digest = reply_of(question, self.asked, response), prompt_sha256(self.prompt)
+        reply, digest = reply_of(question, self.asked.order, response), prompt_sha256(self.prompt)
         seed = self.request.seed if isinstance(self.request, SampleRequest) else None
         made_by = (response.model, response.revision)
         return Answered(self.unit, self.asked, digest, seed, reply, *made_by)
@@ -288,21 +282,6 @@ def _ask(
     yield from ask_and_store(answers, pending, store, tally, note)
 
 
-def responses(judge: Judge, models: Models, requests: Iterator[Any]) -> Iterator[Response | Failed]:
-    if judge.is_by_probability:
-        return map(_with_advice, models.label_logprobs(requests))
-    return models.sample(requests)
-
-
-def _with_advice(response: LabelLogprobs | Failed) -> LabelLogprobs | Failed:
-    """Say what to do if a server gives no log-probabilities, which some refuse and some leave out."""
-    if not isinstance(response, Failed) or response.error.code not in WITHOUT_PROBABILITIES:
-        return response
-    # No longer a fault of one request, so a server that refuses all of them is not asked on.
-    message = response.error.message + NO_PROBABILITIES
-    return Failed(response.id, GatewayError("unsupported", message))
-
-
 def requests_of(
     question: JudgeCriterion,
     missing: Iterable[tuple[Unit, Pass]],
@@ -319,26 +298,7 @@ def requests_of(
             tally.note(error)
             note(asked, error)
             continue
-        request = _request(question, unit, asked, prompt)
+        name = f"{asked.unit}:{asked.order}:{asked.run}"
+        request = request_of(question, name, prompt, unit.key, asked.order, asked.run)
         pending[request.id] = Asked(unit, asked, request, prompt)
         yield request
-
-
-def _request(
-    question: JudgeCriterion, unit: Unit, asked: Pass, prompt: tuple[Message, ...]
-) -> Request:
-    judge, scale = question.judge, question.scale
-    name = f"{asked.unit}:{asked.order}:{asked.run}"
-    if judge.is_by_probability:
-        labels = (*signs(scale).values(), sign_of_cannot_say(judge.study, scale))
-        return LabelLogprobsRequest(name, prompt, tuple(filter(None, labels)))
-    return SampleRequest(
-        id=name,
-        prompt=prompt,
-        n=1,
-        seed=seed_of(judge, unit, asked.order, asked.run),
-        temperature=judge.temperature,
-        max_tokens=judge.max_tokens,
-        choices=offered_answers(judge.study, scale) if judge.is_constrained else (),
-        must_choose=judge.constraint == Judge.Constraint.ALWAYS,
-    )

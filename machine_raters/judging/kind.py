@@ -8,7 +8,6 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from annotation.models.rating import is_unparsed
 from annotation.services.planning import ensure_plan
 from machine_raters.forms import JudgeForm
-from machine_raters.judging.answers import MAX_SIGNS, allowed_answers, has_signs
 from machine_raters.judging.example_sets import check_examples, fix_examples
 from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, JudgingJob, questions_of
@@ -17,22 +16,17 @@ from machine_raters.judging.presets import preset_named
 from machine_raters.judging.progress import progress_of
 from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
-    JUDGE_ANSWERS_EACH,
     JUDGE_ASKS_ALL,
     JUDGE_ASKS_TWICE,
-    JUDGE_HAS_ONE_PROBABILITY,
     JUDGE_IN_DRAFT,
-    JUDGE_OF_NUMBERS,
-    JUDGE_REPEATS_ITSELF,
     JUDGE_WITHOUT_CRITERION,
-    JUDGE_WITHOUT_LABELS,
-    JUDGE_WRITES_NOTHING,
     NO_ITEMS,
     NO_MODEL,
 )
 from machine_raters.models import Judge, MachineRater, SyntheticVerdict
 from studies.model_servers import check_model
-from studies.models import Criterion, Study
+from studies.models import Study
+from tiebreak.asking.requests import check_settings
 from tiebreak.errors import DomainError
 
 
@@ -68,16 +62,7 @@ class JudgeKind(Kind):
             raise DomainError("budget_of_all", JUDGE_ASKS_ALL, status=400)
         if judge.comparisons == Judge.Schedule.SYMMETRIC and (judge.budget or 0) % 2:
             raise DomainError("odd_budget", JUDGE_ASKS_TWICE, status=400)
-        if judge.is_constrained and judge.is_by_probability:
-            raise DomainError("nothing_to_constrain", JUDGE_WRITES_NOTHING, status=400)
-        if judge.is_by_probability and judge.runs > 1:
-            raise DomainError("equal_answers", JUDGE_HAS_ONE_PROBABILITY, status=400)
-        if judge.runs > 1 and judge.temperature == 0:
-            raise DomainError("equal_answers", JUDGE_REPEATS_ITSELF, status=400)
-        if judge.asks_together and (judge.is_by_probability or judge.is_constrained):
-            raise DomainError("one_answer_each", JUDGE_ANSWERS_EACH, status=400)
-        for criterion in rows["criteria"]:
-            _check_criterion(judge, criterion)
+        check_settings(judge, [criterion.parsed_scale for criterion in rows["criteria"]])
 
     def add_rows(self, judge: Judge, rows: Mapping[str, Any]) -> None:
         for criterion in rows["criteria"]:
@@ -119,14 +104,6 @@ def why_not_yet(study: Study, items: Items) -> str:
     if study.status == Study.Status.DRAFT:
         return JUDGE_IN_DRAFT
     return "" if items.number else NO_ITEMS
-
-
-def _check_criterion(judge: Judge, criterion: Criterion) -> None:
-    if judge.is_by_probability and not has_signs(criterion.parsed_scale):
-        message = JUDGE_WITHOUT_LABELS.format(most=MAX_SIGNS)
-        raise DomainError("too_many_labels", message, status=400)
-    if judge.is_constrained and not allowed_answers(criterion.parsed_scale):
-        raise DomainError("no_labels", JUDGE_OF_NUMBERS, status=400)
 
 
 def check_items(judge: Judge) -> None:

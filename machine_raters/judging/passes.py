@@ -1,6 +1,5 @@
 """Which items a judge is asked about, how often, and in which order of the two texts."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,9 +8,10 @@ from operator import itemgetter
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from annotation.models import HIT, HITUnit, Rating
-from machine_raters.judging.prompts import A_FIRST, B_FIRST
 from machine_raters.models import Baseline, Judge, JudgeCriterion
 from studies.models import Study, Unit
+from tiebreak.asking.prompts import A_FIRST, B_FIRST
+from tiebreak.asking.samples import seed_for
 
 # The orders in which the texts of an item are shown, by the item's key.
 Orders = Mapping[int, tuple[str, ...]]
@@ -129,5 +129,4 @@ def seed_of(rater: Judge | Baseline, unit: Unit, *parts: str) -> int:
 
 
 def _number(rater: Judge | Baseline, *parts: str) -> int:
-    text = ":".join([str(rater.seed), *parts])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+    return seed_for(rater.seed, *parts)

@@ -2,22 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import transaction
 
 from annotation.models import Rating
 from jobs.clock import database_now
 from machine_raters.judging.passes import Pass, answered
-from machine_raters.judging.replies import Reply
 from machine_raters.models import JudgeCriterion, JudgeFailure, Verdict
 from machine_raters.services.raters import lock_in_use, store_ratings
 from studies.models import Unit
+from tiebreak.asking.replies import Reply
 from tiebreak.gateway import GatewayError
-
-# So much of an answer is kept.
-MAX_CHARACTERS = 20_000
-NOTHING = "(an empty answer)"
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,9 @@ def store_answers(question: JudgeCriterion, answers: Sequence[Answered]) -> int:
     lock_in_use(judge)
     known = answered(question, [answer.asked.unit for answer in answers])
     answers = [answer for answer in answers if answer.asked not in known]
-    ratings = store_ratings(judge, question.criterion, {one.asked: _fields(one) for one in answers})
+    ratings = store_ratings(
+        judge, question.criterion, {one.asked: one.reply.as_rating() for one in answers}
+    )
     Verdict.objects.bulk_create(map(_verdict, [question] * len(answers), answers, ratings))
     _forget_failures(question, {answer.asked for answer in answers})
     return len(answers)
@@ -81,17 +78,6 @@ def _forget_failures(question: JudgeCriterion, asked: set[Pass]) -> None:
     over = [pk for pk, unit, order, run in rows if Pass(unit, order, run) in asked]
     if over:
         failures.filter(pk__in=over).delete()
-
-
-def _fields(answer: Answered) -> dict[str, Any]:
-    reply = answer.reply
-    shares = reply.probabilities
-    return {
-        "label": None if reply.label is None else str(reply.label),
-        "nonresponse": reply.nonresponse,
-        "raw": reply.text.replace("\0", "")[:MAX_CHARACTERS] or NOTHING,
-        "probabilities": shares and {str(name): share for name, share in shares.items()},
-    }
 
 
 def _verdict(question: JudgeCriterion, answer: Answered, rating: Rating) -> Verdict:

@@ -10,6 +10,7 @@ from studies.models import Criterion, Unit
 from studies.models.bounds import MAX_COUNT, between
 from studies.models.choices import OpenChoiceField
 from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
+from tiebreak.asking.requests import ALWAYS
 from tiebreak.scales import Scale
 
 MAX_RUNS, MAX_EXAMPLES = 20, 20
@@ -48,7 +49,7 @@ class Judge(MachineRater):
     class Constraint(models.TextChoices):
         NONE = "none", "no: the model writes freely, and may think first"
         WHERE_POSSIBLE = "where_possible", "where the server can; elsewhere the model writes freely"
-        ALWAYS = "always", "always: stop if the server cannot"
+        ALWAYS = ALWAYS, "always: stop if the server cannot"
 
     server = models.CharField("model server", max_length=50)
     language_model = models.CharField(

@@ -12,11 +12,11 @@ from annotation.services.tallies import apply_tally_deltas, tally_key
 from jobs.clock import database_now
 from jobs.models import Job
 from machine_raters.judging.passes import Pass
-from machine_raters.judging.prompts import A_FIRST, B_FIRST
 from machine_raters.messages import MACHINE_EXCLUDED, NO_SUCH_MACHINE, RATER_NAME_TAKEN
 from machine_raters.models import MachineRater
 from studies.models import Criterion, Study
 from studies.services import record_version
+from tiebreak.asking.prompts import A_FIRST, B_FIRST
 from tiebreak.errors import DomainError
 
 # Where the text of system A was shown, by the order of the texts.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from machine_raters.judging.prompts import A_FIRST
 from machine_raters.models import Judge, SyntheticItem, SyntheticVerdict
 from studies.models import Study
+from tiebreak.asking.prompts import A_FIRST
 from tiebreak.scales import BAD
 from tiebreak.stats import Estimate, win_rate
 from tiebreak.stats.core.independence import drop_unreliable_interval

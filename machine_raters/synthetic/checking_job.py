@@ -12,12 +12,9 @@ from machine_raters.judging.job import (
     open_judge,
     questions_of,
     requests_of,
-    responses,
 )
 from machine_raters.judging.passes import Pass
-from machine_raters.judging.prompts import A_FIRST, B_FIRST
-from machine_raters.judging.replies import Response
-from machine_raters.judging.storing import MAX_CHARACTERS, Answered
+from machine_raters.judging.storing import Answered
 from machine_raters.kind import MachineJob
 from machine_raters.models import (
     Judge,
@@ -30,6 +27,9 @@ from machine_raters.services.raters import in_use, lock_in_use, machine_of
 from machine_raters.synthetic.passages import Passage, passages_of
 from studies.model_servers import RequestTally, ask_and_store
 from studies.models import Generation, Unit, UnitText
+from tiebreak.asking.prompts import A_FIRST, B_FIRST
+from tiebreak.asking.replies import MAX_CHARACTERS, Response
+from tiebreak.asking.requests import responses
 
 
 class SyntheticCheckJob(MachineJob):

@@ -15,7 +15,6 @@ from lxml.html import fromstring
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.services.planning import plan_hits
-from machine_raters.judging.prompts import prompt_of
 from machine_raters.synthetic.passages import passages_of
 from recruitment.services.cloning import clone_study
 from studies.data.table_import import BadTable, Choice, import_table, parse_columns
@@ -26,6 +25,7 @@ from tests.machine_raters.judging.test_judging import judge_for
 from tests.paths import ROOT
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
+from tiebreak.asking.prompts import prompt_of
 from tiebreak.asking.samples import prompt_for
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.rows import read_rows

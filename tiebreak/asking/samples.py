@@ -100,9 +100,9 @@ def runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(index for _, index in run)
 
 
-def seed_for(seed: int, key: str, system: str) -> int:
-    """Return a seed that depends only on the seed of the whole, the instance and the system."""
-    text = f"{seed}:{key}:{system}"
+def seed_for(seed: int, *parts: str) -> int:
+    """Return a seed that depends only on the seed of the whole and on the parts."""
+    text = ":".join([str(seed), *parts])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 

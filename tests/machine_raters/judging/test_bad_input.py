@@ -8,7 +8,6 @@ from django.urls import reverse
 from annotation.models import Rating
 from machine_raters.judging.job import prompt_of
 from machine_raters.judging.progress import CUT_OFF, EMPTY, FAILURE_NAMES, MIN_EQUAL, OTHER
-from machine_raters.judging.storing import MAX_CHARACTERS
 from machine_raters.kinds import KINDS
 from machine_raters.messages import ALWAYS_FIRST
 from machine_raters.models import JudgeFailure, Verdict
@@ -18,6 +17,7 @@ from tests.machine_raters.judging.test_constrained import serve
 from tests.machine_raters.judging.test_judging import judge_for, likes_system_1
 from tests.studies.factories import make_open_study
 from tests.tiebreak.gateway.stub_server import Fault
+from tiebreak.asking.replies import MAX_CHARACTERS
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 
 pytestmark = pytest.mark.django_db

@@ -9,10 +9,7 @@ from django.urls import reverse
 
 from annotation.exports.ratings import rating_rows
 from annotation.models import Rating
-from machine_raters.judging.answers import MAX_SIGNS, signs
-from machine_raters.judging.replies import most_probable, normalised
 from machine_raters.judging.services import try_judge
-from machine_raters.messages import NO_PROBABILITIES
 from machine_raters.models import Judge, Verdict
 from machine_raters.services.machine_raters import start_machine_rater
 from studies.models import Unit
@@ -21,6 +18,9 @@ from tests.machine_raters.judging.test_judging import judge_for
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
 from tests.tiebreak.gateway.stub_server import Fault, StubServer
+from tiebreak.asking.answers import MAX_SIGNS, signs
+from tiebreak.asking.replies import most_probable, normalised
+from tiebreak.asking.requests import NO_PROBABILITIES
 from tiebreak.asking.tally import LOT_SIZE
 from tiebreak.scales import PREFERENCES, Scale
 

@@ -10,7 +10,6 @@ from django.urls import reverse
 from annotation.counts import FLAGS, rating_counts
 from annotation.models import Rating
 from machine_raters.exported_raters import machine_rater_rows
-from machine_raters.judging.prompts import prompt_of
 from machine_raters.judging.services import try_injections, try_judge
 from machine_raters.juries.verdicts import possible_members
 from machine_raters.kinds import KINDS
@@ -25,6 +24,7 @@ from tests.annotation.tallies import recount, stored_tallies
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.studies.factories import make_open_study
+from tiebreak.asking.prompts import prompt_of
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]

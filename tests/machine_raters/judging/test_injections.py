@@ -14,13 +14,6 @@ from machine_raters.judging.injection_job import (
     is_nearer,
     wished_label,
 )
-from machine_raters.judging.prompts import (
-    A_FIRST,
-    B_FIRST,
-    mark_of,
-    prompt_of,
-    repeats_instructions,
-)
 from machine_raters.judging.services import try_injections
 from machine_raters.services.machine_raters import start_machine_rater
 from studies.models import Generation, Instance, Unit
@@ -28,6 +21,13 @@ from tests.machine_raters.judging.scripted import material, model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.machine_raters.sections import section_on
 from tests.studies.factories import make_open_study
+from tiebreak.asking.prompts import (
+    A_FIRST,
+    B_FIRST,
+    mark_of,
+    prompt_of,
+    repeats_instructions,
+)
 from tiebreak.scales import BAD, Scale
 
 pytestmark = pytest.mark.django_db

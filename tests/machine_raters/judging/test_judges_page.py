@@ -5,7 +5,6 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import Rating
-from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.messages import JUDGE_IN_DRAFT, NO_ITEMS
 from machine_raters.models import Judge
 from studies.models import Study
@@ -14,6 +13,7 @@ from tests.machine_raters.sections import codes_of, section_on
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
 from tests.tiebreak.gateway.stub_server import MODEL, StubServer
+from tiebreak.asking.prompts import INSTRUCTIONS
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]

@@ -11,8 +11,6 @@ from annotation.models import Place, Rating
 from jobs.models import Job
 from jobs.services import resume_job
 from machine_raters.judging.passes import Items, Pass, comparisons_of
-from machine_raters.judging.prompts import INSTRUCTIONS
-from machine_raters.judging.replies import Reply
 from machine_raters.judging.services import try_injections, try_judge
 from machine_raters.judging.storing import Answered, store_answers
 from machine_raters.kinds import KINDS
@@ -29,6 +27,8 @@ from tests.annotation.tallies import recount, stored_tallies
 from tests.machine_raters.judging.scripted import add_training_item, material, model
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
+from tiebreak.asking.prompts import INSTRUCTIONS
+from tiebreak.asking.replies import Reply
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 
 pytestmark = pytest.mark.django_db

@@ -11,13 +11,13 @@ import pytest
 from annotation.models import Rating
 from jobs.models import Job
 from jobs.services import requeue_stale_jobs
-from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.models import Verdict
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from tests.conftest import is_postgresql
 from tests.jobs.real_workers import client, wait_until, worker
 from tests.machine_raters.judging.model_server import model_server
 from tests.studies.factories import make_open_study
+from tiebreak.asking.prompts import INSTRUCTIONS
 
 UNITS, JUDGES, ORDERS = 200, ("gpt", "llama"), 2
 TOTAL = UNITS * len(JUDGES) * ORDERS

@@ -9,7 +9,6 @@ from django.urls import reverse
 from annotation.services.planning import plan_hits
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.judging.presets import PAIRS, PRESETS, presets_for
-from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.models import Judge
 from machine_raters.services.machine_raters import start_machine_rater
 from metrics.results.machine_notes import prompts_of
@@ -18,6 +17,7 @@ from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.sections import section_on
 from tests.studies.data.test_perturbed_copies import scoring_study
 from tests.studies.factories import make_open_study, open_knowingly
+from tiebreak.asking.prompts import INSTRUCTIONS
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]

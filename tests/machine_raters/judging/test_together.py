@@ -8,7 +8,6 @@ from annotation.exports.ratings import rating_rows
 from annotation.models import Rating
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.judging.injection_job import INJECTIONS
-from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.judging.services import try_injections, try_judge
 from machine_raters.kinds import KINDS
 from machine_raters.models import Judge, JudgeFailure, Verdict
@@ -19,6 +18,7 @@ from tests.machine_raters.machines import create, settings_of
 from tests.machine_raters.sections import codes_of, section_on
 from tests.machine_raters.synthetic.rag import make_study_of_two_questions
 from tests.refusals import refused
+from tiebreak.asking.prompts import INSTRUCTIONS
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 
 pytestmark = pytest.mark.django_db

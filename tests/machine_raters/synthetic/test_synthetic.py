@@ -12,7 +12,6 @@ from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import HITUnit, Rating
 from jobs.models import Job
-from machine_raters.judging.prompts import INSTRUCTIONS
 from machine_raters.judging.services import check_judge
 from machine_raters.models import (
     Judge,
@@ -34,6 +33,7 @@ from tests.machine_raters.synthetic.rag import PASSAGES, make_rag_study
 from tests.pages import codes_on, page_of
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
+from tiebreak.asking.prompts import INSTRUCTIONS
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 
 pytestmark = pytest.mark.django_db

@@ -2,12 +2,12 @@
 
 import pytest
 
-from machine_raters.judging.answers import (
+from tiebreak.asking.answers import (
     allowed_answers,
     answer_text,
     in_system_order,
 )
-from machine_raters.judging.replies import parse_answer
+from tiebreak.asking.replies import parse_answer
 from tiebreak.scales import PREFERENCES, Scale
 
 TIE = Scale.parse("preference:tie")

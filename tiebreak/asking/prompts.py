@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from machine_raters.judging.answers import (
+from tiebreak.asking.answers import (
     allowed_answers,
     answer_text,
     cannot_say,
@@ -16,8 +16,7 @@ from machine_raters.judging.answers import (
     sign_of_cannot_say,
     signs,
 )
-from machine_raters.models import Judge, JudgeCriterion
-from studies.models import Study, Unit
+from tiebreak.asking.question import Item, JudgeSettings, Question, Task
 from tiebreak.formats.shown_fields import field_texts
 from tiebreak.gateway import Message
 from tiebreak.gateway.protocol import prompt_sha256
@@ -50,12 +49,12 @@ ONE_CHARACTER = "Answer with one of these characters and nothing else: {signs}."
 class Example:
     """A training item that a judge reads with its answer, and an annotator's reason for that answer."""
 
-    unit: Unit
+    unit: Item
     reason: str = ""
 
 
 def prompt_of(
-    question: JudgeCriterion, unit: Unit, order: str, examples: Sequence[Example] = ()
+    question: Question, unit: Item, order: str, examples: Sequence[Example] = ()
 ) -> tuple[Message, ...]:
     """Return the conversation in which a judge is asked about a unit, with examples before it."""
     turns = [
@@ -68,7 +67,7 @@ def prompt_of(
     return tuple(Message(role, "\n\n".join(turn.content for turn in side)) for role, side in sides)
 
 
-def examples_sha256(question: JudgeCriterion, examples: Sequence[Example]) -> str:
+def examples_sha256(question: Question, examples: Sequence[Example]) -> str:
     """Return the hash of the examples as the judge reads them, or "" if there are none."""
     turns = [turn for example in examples for turn in _example(question, example)]
     # The marks around texts depend on the judge's seed, and say nothing about the examples.
@@ -83,7 +82,7 @@ def _without(text: str, marks: set[str]) -> str:
     return text
 
 
-def _instructions(question: JudgeCriterion) -> str:
+def _instructions(question: Question) -> str:
     judge, asked = question.judge, question.together
     if len(asked) == 1:
         answers = _sentence_on_answers(judge, question.scale)
@@ -103,14 +102,14 @@ def _instructions(question: JudgeCriterion) -> str:
     return f"{filled}{steps}"
 
 
-def _by_name(texts: Mapping[JudgeCriterion, str], *, named: bool | None = None) -> str:
+def _by_name(texts: Mapping[Question, str], *, named: bool | None = None) -> str:
     """Return a text alone, or several, each after the name of its criterion."""
     if not (len(texts) > 1 if named is None else named):
         return "".join(texts.values())
     return "\n".join(f"{question.criterion.name}: {text}" for question, text in texts.items())
 
 
-def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
+def _sentence_on_answers(judge: JudgeSettings, scale: Scale) -> str:
     if judge.is_by_probability:
         words = ((sign, answer_text(scale, label)) for label, sign in signs(scale).items())
         shown = [sign if text == sign else f"{sign} for {text}" for sign, text in words]
@@ -121,7 +120,7 @@ def _sentence_on_answers(judge: Judge, scale: Scale) -> str:
     return answers if judge.is_constrained else f"{THINK_FIRST}\n{answers}"
 
 
-def _sentence_on_written_answers(study: Study, scale: Scale) -> str:
+def _sentence_on_written_answers(study: Task, scale: Scale) -> str:
     answers = "; ".join(offered_answers(study, scale))
     if not allowed_answers(scale):
         least = " that is not negative" if scale.level == "ratio" else ""
@@ -129,7 +128,7 @@ def _sentence_on_written_answers(study: Study, scale: Scale) -> str:
     return f"The answer is one of these, as it stands here: {answers}."
 
 
-def _example(question: JudgeCriterion, example: Example) -> Iterator[Message]:
+def _example(question: Question, example: Example) -> Iterator[Message]:
     """Yield a training item with its answer, in the order in which it was stored.
 
     A reason is none of the model's own words, so that a model does not learn to end with one.
@@ -145,7 +144,7 @@ def _example(question: JudgeCriterion, example: Example) -> Iterator[Message]:
         yield Message("user", _marked(mark_of(judge, unit), name, example.reason))
 
 
-def _known_answer(question: JudgeCriterion, unit: Unit) -> str:
+def _known_answer(question: Question, unit: Item) -> str:
     scale = question.scale
     label = scale.parse_label(unit.known_labels[question.criterion.name])
     on_screen = in_system_order(label, scale, is_a_first=True)
@@ -154,7 +153,7 @@ def _known_answer(question: JudgeCriterion, unit: Unit) -> str:
     return signs(scale)[on_screen] if by_probability else answer_text(scale, on_screen)
 
 
-def _material(judge: Judge, unit: Unit, order: str) -> str:
+def _material(judge: JudgeSettings, unit: Item, order: str) -> str:
     """Return the texts between marks that no text can contain except by chance."""
     mark = mark_of(judge, unit)
     return "\n\n".join(_marked(mark, *one) for one in _texts(judge, unit, order))
@@ -164,11 +163,11 @@ def _marked(mark: str, name: str, text: str) -> str:
     return f"[{name} {mark}]\n{text}\n[end {mark}]"
 
 
-def mark_of(judge: Judge, unit: Unit) -> str:
+def mark_of(judge: JudgeSettings, unit: Item) -> str:
     return hashlib.sha256(f"{judge.seed}:{unit.key}".encode()).hexdigest()[:12]
 
 
-def repeats_instructions(question: JudgeCriterion, unit: Unit, text: str) -> bool:
+def repeats_instructions(question: Question, unit: Item, text: str) -> bool:
     """Whether a text repeats the item's mark, or a long line of the judge's instructions."""
     lines = _instructions(question).splitlines()
     return mark_of(question.judge, unit) in text or any(
@@ -176,7 +175,7 @@ def repeats_instructions(question: JudgeCriterion, unit: Unit, text: str) -> boo
     )
 
 
-def _texts(judge: Judge, unit: Unit, order: str) -> Iterator[tuple[str, str]]:
+def _texts(judge: JudgeSettings, unit: Item, order: str) -> Iterator[tuple[str, str]]:
     instance = unit.instance
     if instance is not None:
         turns = [f"{turn.get('role')}: {turn.get('content')}" for turn in instance.messages]

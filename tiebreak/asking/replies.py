@@ -5,8 +5,9 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from machine_raters.judging.answers import (
+from tiebreak.asking.answers import (
     answer_text,
     cannot_say,
     in_system_order,
@@ -14,9 +15,8 @@ from machine_raters.judging.answers import (
     sign_of_cannot_say,
     signs,
 )
-from machine_raters.judging.passes import Pass
-from machine_raters.judging.prompts import B_FIRST
-from machine_raters.models import JudgeCriterion
+from tiebreak.asking.prompts import B_FIRST
+from tiebreak.asking.question import Question
 from tiebreak.errors import InvalidInput
 from tiebreak.gateway import LabelLogprobs, Sampled, chosen
 from tiebreak.gateway.protocol import COMPLETE
@@ -31,6 +31,9 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.ASCII)
 MAX_UNLISTED = 0.01
 # Probabilities that differ by less are equal.
 EQUAL = 1e-9
+# So much of an answer is kept.
+MAX_CHARACTERS = 20_000
+NOTHING = "(an empty answer)"
 Response = Sampled | LabelLogprobs
 Probabilities = dict[Label, float]
 
@@ -56,9 +59,20 @@ class Reply:
     def is_unparsed(self) -> bool:
         return self.label is None and not self.nonresponse
 
+    def as_rating(self) -> dict[str, Any]:
+        """Return the fields of a rating; the label and those of the probabilities are text."""
+        shares = self.probabilities
+        return {
+            "label": None if self.label is None else str(self.label),
+            "nonresponse": self.nonresponse,
+            "raw": self.text.replace("\0", "")[:MAX_CHARACTERS] or NOTHING,
+            "probabilities": shares and {str(name): share for name, share in shares.items()},
+        }
 
-def reply_of(question: JudgeCriterion, asked: Pass, response: Response) -> Reply:
-    study, scale, is_a_first = question.judge.study, question.scale, asked.order != B_FIRST
+
+def reply_of(question: Question, order: str, response: Response) -> Reply:
+    """Return what a judge answered about an item whose texts were shown in this order."""
+    study, scale, is_a_first = question.judge.study, question.scale, order != B_FIRST
     if isinstance(response, LabelLogprobs):
         sign = sign_of_cannot_say(study, scale)
         reply = _by_probability(scale, response.logprobs, sign, is_a_first=is_a_first)
@@ -83,7 +97,7 @@ def reply_of(question: JudgeCriterion, asked: Pass, response: Response) -> Reply
 
 
 def _read(
-    question: JudgeCriterion, text: str, ending: str, *, is_a_first: bool
+    question: Question, text: str, ending: str, *, is_a_first: bool
 ) -> tuple[Label | None, str]:
     """Return the label of a written answer, in system order, and in its place what says that there is none."""
     study, scale = question.judge.study, question.scale
@@ -93,8 +107,8 @@ def _read(
 
 
 def _line_of(
-    question: JudgeCriterion,
-    together: Sequence[JudgeCriterion],
+    question: Question,
+    together: Sequence[Question],
     response: Sampled,
     *,
     is_a_first: bool,

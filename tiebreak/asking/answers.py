@@ -2,7 +2,7 @@
 
 from string import ascii_uppercase
 
-from studies.models import Study
+from tiebreak.asking.question import Task
 from tiebreak.nonresponse import CANNOT_SAY, NONRESPONSES
 from tiebreak.scales import BAD, Label, Scale
 
@@ -17,14 +17,14 @@ def allowed_answers(scale: Scale) -> tuple[str, ...]:
     return tuple(answer_text(scale, label) for label in scale.labels)
 
 
-def cannot_say(study: Study, scale: Scale) -> str:
+def cannot_say(study: Task, scale: Scale) -> str:
     """Return what a judge writes in place of a label; "" if the study or a label leaves no room for it."""
     words = NONRESPONSES[CANNOT_SAY]
     is_label = words in map(str.casefold, allowed_answers(scale))
     return words if CANNOT_SAY in study.allowed_nonresponses and not is_label else ""
 
 
-def offered_answers(study: Study, scale: Scale) -> tuple[str, ...]:
+def offered_answers(study: Task, scale: Scale) -> tuple[str, ...]:
     """Return the answers that a judge of the study may write."""
     return tuple(filter(None, (*allowed_answers(scale), cannot_say(study, scale))))
 
@@ -54,7 +54,7 @@ def signs(scale: Scale) -> dict[Label, str]:
     return {label: text if len(text) == 1 else next(free) for label, text in texts.items()}
 
 
-def sign_of_cannot_say(study: Study, scale: Scale) -> str:
+def sign_of_cannot_say(study: Task, scale: Scale) -> str:
     """Return the character for an answer in place of a label; "" if none may be given.
 
     There is none beside `MAX_SIGNS` labels either.
