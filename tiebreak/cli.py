@@ -17,6 +17,7 @@ from typing import Any
 from tiebreak import __version__
 from tiebreak.asking.samples import SAMPLES
 from tiebreak.batch.asking import Answers
+from tiebreak.batch.judging import judge_file, read_judge
 from tiebreak.batch.sampling import Systems, sample_file
 from tiebreak.batch.selection import draw_file
 from tiebreak.batch.separability import score_file
@@ -589,6 +590,37 @@ def sample(options: Namespace) -> Outcome:
     return _answered(options.out, answers, "texts")
 
 
+def add_judge_options(parser: ArgumentParser) -> None:
+    """Add the options of `judge`."""
+    parser.add_argument(
+        "pairs",
+        type=Path,
+        metavar="PAIRS",
+        help="items with the columns unit, text_a and text_b, and what ratings say of items (.jsonl,"
+        " .csv, .parquet)",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="ratings.parquet")
+    parser.add_argument(
+        "--judge",
+        type=Path,
+        required=True,
+        metavar="judge.toml",
+        help="the judge: its model, model server, guidelines and criteria",
+    )
+    _add_json_option(parser)
+
+
+def judge(options: Namespace) -> Outcome:
+    """Let a judge rate items, pairs in both orders."""
+    with _as_domain_errors(options.out):
+        check_output(options.out)
+        questions, spec = read_judge(options.judge)
+        answers = judge_file(
+            options.pairs, options.out, questions, spec, report=_progress("ratings")
+        )
+    return _answered(options.out, answers, "ratings")
+
+
 def _answered(out: Path, answers: Answers, what: str) -> Outcome:
     counts = {"out": str(out), what: answers.rows, "failed": answers.failed}
     sentence = f"Wrote {out}: {answers.rows:,} {what}."
@@ -628,6 +660,11 @@ COMMANDS = {
         "Say which ratings differ between two ratings files or bundles, such as two exports.",
         add_compare_options,
         compare,
+    ),
+    "judge": Command(
+        "Let a language model rate pairs of texts, in both orders.",
+        add_judge_options,
+        judge,
     ),
     "plan": Command(
         "Simulate how many instances a study needs, from a pilot's ratings.",

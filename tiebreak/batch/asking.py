@@ -9,14 +9,18 @@ from typing import Any
 from tiebreak.asking.tally import Tally, store_in_lots
 from tiebreak.batch.unfinished import Unfinished
 from tiebreak.errors import DomainError
+from tiebreak.formats.errors import Problems
 from tiebreak.formats.rows import Row
 from tiebreak.formats.writing import write_rows
 from tiebreak.gateway import Failed, GatewayError
 
-TABLES = tuple(
-    f"CREATE TABLE IF NOT EXISTS {name} (item INTEGER, part INTEGER, number INTEGER, row TEXT,"
-    " PRIMARY KEY (item, part, number)) WITHOUT ROWID"
-    for name in ("done", "failed")
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID",
+    *(
+        f"CREATE TABLE IF NOT EXISTS {name} (item INTEGER, part INTEGER, number INTEGER, row TEXT,"
+        " PRIMARY KEY (item, part, number)) WITHOUT ROWID"
+        for name in ("done", "failed")
+    ),
 )
 COUNTS = {
     "done": "SELECT COUNT(*) FROM done",
@@ -121,6 +125,27 @@ class Asking:
         lines = [json.loads(row) for (row,) in self.begun.rows("SELECT row FROM failed")]
         write_rows(path, lines, tuple(lines[0]))
         return answers
+
+
+def count_checked(
+    begun: Unfinished, named: Iterable[tuple[int, str, int]], problems: Problems, file: str
+) -> int:
+    """Return how much is asked about all items of a file, which are valid and have different names.
+
+    Each item has its line, its name, and how much is asked about it. Raises `FormatError`.
+    """
+    known = begun.fact("number")
+    if known is not None:
+        return int(known)
+    number = 0
+    for line, name, asked in named:
+        added = begun.execute("INSERT OR IGNORE INTO names VALUES (?, ?)", [name, line])
+        if not added.rowcount:
+            problems.add(file, line, "duplicate_id", f"{name!r} is there twice")
+        number += asked
+    problems.check()
+    begun.note("number", number)
+    return number
 
 
 def _cells(row: Row, out: Path) -> Row:

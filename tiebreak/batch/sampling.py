@@ -14,10 +14,10 @@ from tiebreak.asking.samples import (
     runs,
     stored_samples,
 )
-from tiebreak.batch.asking import TABLES, Answers, Asking, Key, Question, Report
+from tiebreak.batch.asking import TABLES, Answers, Asking, Key, Question, Report, count_checked
 from tiebreak.batch.servers import FAKE, check_names, model_settings, read_settings, settings_as
 from tiebreak.batch.texts import Source, open_texts
-from tiebreak.batch.unfinished import Unfinished, digest_of, unfinished
+from tiebreak.batch.unfinished import digest_of, unfinished
 from tiebreak.errors import DomainError
 from tiebreak.formats.bundle import INSTANCES, InstanceRow
 from tiebreak.formats.cells import check_id
@@ -26,7 +26,6 @@ from tiebreak.formats.export_columns import GENERATIONS
 from tiebreak.formats.rows import Row
 from tiebreak.gateway import GatewayError, ModelSettings, Sampled, SampleRequest, open_models
 
-NAMES = "CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID"
 DECODING = ("temperature", "top_p", "max_tokens", "stop")
 
 
@@ -94,8 +93,10 @@ def sample_file(
             "samples": samples,
             "seed": seed,
         }
-        with unfinished(out, about, (*TABLES, NAMES)) as begun:
-            number = _checked(begun, source)
+        with unfinished(out, about, TABLES) as begun:
+            problems = Problems()
+            named = ((line, one.id, 1) for line, one in source.instances(problems))
+            number = count_checked(begun, named, problems, source.table.name)
             asking = Asking(begun, number * len(systems.systems) * samples, report)
             pairs = zip(systems.systems, systems.models, strict=True)
             for part, (system, spec) in enumerate(pairs):
@@ -106,23 +107,6 @@ def sample_file(
                 with closing(open_models(spec)) as models:
                     asking.ask(models.sample, _questions(asking, missing, made_by))
             return asking.finish(out, GENERATIONS)
-
-
-def _checked(begun: Unfinished, source: Source) -> int:
-    """Return the number of instances, all of which are valid and have different names."""
-    known = begun.fact("instances")
-    if known is not None:
-        return int(known)
-    problems, number = Problems(), 0
-    for line, instance in source.instances(problems):
-        insert = "INSERT OR IGNORE INTO names VALUES (?, ?)"
-        if not begun.execute(insert, [instance.id, line]).rowcount:
-            reason = f"id {instance.id!r} is there twice"
-            problems.add(source.table.name, line, "duplicate_id", reason)
-        number += 1
-    problems.check()
-    begun.note("instances", number)
-    return number
 
 
 def _missing(

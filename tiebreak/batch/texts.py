@@ -59,7 +59,7 @@ class Source:
         path = self.table if self.folder is None else self.folder / INSTANCES
         for line, row in read_rows(path, problems, LIMITS):
             with problems.at(path.name, line):
-                yield line, instance_of(check_id("id", row.get("id")), _typed(row))
+                yield line, instance_of(check_id("id", row.get("id")), typed(row))
 
     def generations(self, problems: Problems) -> Iterator[tuple[int, GenerationRow]]:
         """Yield the generations with their lines; columns of others are ignored."""
@@ -68,14 +68,13 @@ class Source:
                 known = {
                     name: row[name] for name in GENERATION_COLUMNS if row.get(name) is not None
                 }
-                yield line, generation_of(_typed(known))
+                yield line, generation_of(typed(known))
 
 
 @contextmanager
 def open_texts(path: Path, name: str) -> Iterator[Source]:
     """Open a bundle (folder or .zip) with the file ``name``, or a table in the form of that file."""
-    if not path.exists():
-        raise DomainError("no_such_file", f"There is no file {path}.", status=400)
+    check_path(path)
     if path.is_file() and path.suffix != ".zip":
         yield Source(path)
         return
@@ -85,7 +84,12 @@ def open_texts(path: Path, name: str) -> Iterator[Source]:
         yield Source(folder / name, folder)
 
 
-def _typed(row: Row) -> Row:
+def check_path(path: Path) -> None:
+    if not path.exists():
+        raise DomainError("no_such_file", f"There is no file {path}.", status=400)
+
+
+def typed(row: Row) -> Row:
     """Return a row whose cells were text, as all cells of CSV files are."""
     return {name: _value(name, value) for name, value in row.items()}
 
