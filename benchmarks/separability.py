@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -14,12 +15,21 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
+import django
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
-from benchmarks.harness import Row, publish
-from tiebreak.formats import read_bundle
+from benchmarks.harness import Row, measured, publish
+from tiebreak.cli import main as cli
+from tiebreak.formats import (
+    CriterionSpec,
+    GenerationRow,
+    InstanceRow,
+    StudySpec,
+    read_bundle,
+    write_bundle,
+)
 from tiebreak.gateway.encoders import bundled_encoder
 from tiebreak.similarity import Alignments, Similarity, align_many, length_penalty, similarity
 from tiebreak.similarity.words import stem_of, words_13a
@@ -38,6 +48,7 @@ SYLLABLES = ("ka", "ri", "ton", "mel", "vo", "sta", "ne", "ling", "bor", "ash", 
 ROUNDS = 2
 PAIR_BY_PAIR = 4  # number of instances for which bert-score is called pair by pair
 LEXICAL_SAMPLE = 40
+COMMAND, OF_JOB = "rouge1", 1_000  # the cheapest similarity, beside which all else shows
 
 
 def instances(number: int) -> list[Instance]:
@@ -247,13 +258,88 @@ def many_rows(name: str, limit: float | None) -> list[Row]:
     ]
 
 
+def command_rows(folder: Path) -> list[Row]:
+    """Return the command on a file beside the server's job, and its memory beside a tenth of the texts."""
+    name = f"tiebreak separability, {COMMAND}, {OF_JOB:,} × (5 + 5)"
+    for number in (OF_JOB, 10 * OF_JOB):
+        _write_bundle(folder / str(number), number)
+    job = measured(partial(prepare_job, folder / str(OF_JOB)), runs=1)
+    ours, more = (
+        measured(partial(prepare_command, folder / str(number)), runs=1)
+        for number in (OF_JOB, 10 * OF_JOB)
+    )
+    growth = more.megabytes / ours.megabytes
+    return [
+        _row(
+            name,
+            ours.seconds,
+            ours.megabytes,
+            against="the server's job",
+            theirs=job.seconds,
+            must=1,
+        ),
+        Row(
+            f"memory of tiebreak separability, {10 * OF_JOB:,} × (5 + 5)",
+            more.seconds,
+            more.megabytes,
+            "a tenth as many instances",
+            growth,
+            "ratio under 1.1",
+            growth < 1.1,
+        ),
+    ]
+
+
+def _write_bundle(path: Path, number: int) -> None:
+    sample = islice(cycle(instances(DISTINCT)), number)
+    spec = StudySpec("Benchmark", (CriterionSpec("preference", "preference", "?"),), ("a", "b"))
+    rows = (
+        GenerationRow(f"i{i}", system, k, text)
+        for i, texts in enumerate(sample)
+        for system, own in zip("ab", texts, strict=True)
+        for k, text in enumerate(own)
+    )
+    write_bundle(path, spec, (InstanceRow(f"i{i}") for i in range(number)), rows)
+
+
+def prepare_command(bundle: Path) -> Callable[[], object]:
+    return partial(_score, bundle, bundle.with_suffix(".jsonl"))
+
+
+def _score(bundle: Path, out: Path) -> None:
+    if cli(["separability", str(bundle), "--similarity", COMMAND, "--out", str(out)]):
+        raise RuntimeError(f"{bundle} was not scored")
+
+
+def prepare_job(bundle: Path) -> Callable[[], object]:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    os.environ["TIEBREAK_VAR_DIR"] = tempfile.mkdtemp(dir=bundle.parent)
+    django.setup()
+    # Django's models can only be imported after its set-up.
+    from django.core.management import call_command  # noqa: PLC0415
+
+    from annotation.imports.study_import import import_study  # noqa: PLC0415
+    from jobs.services import create_job  # noqa: PLC0415
+    from jobs.worker import run_job  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+    study = import_study(path=bundle).study
+    job = create_job(
+        kind="scoring", owner=study.pk, exclusive_key="scoring", options={"similarity": COMMAND}
+    )
+    return partial(run_job, job_id=job.pk)
+
+
 def _row(work: str, ours: float, held: float, *, against: str, theirs: float, must: float) -> Row:
     ratio = theirs / ours
     return Row(work, ours, held, against, ratio, f"{must:g} times", ratio >= must)
 
 
 def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="tiebreak-bench-") as folder:
+        of_command = command_rows(Path(folder))
     rows = [
+        *of_command,
         *bertscore_rows(),
         lexical_row("rouge1", "rouge-score pair by pair", rouge_of_pair(), 30),
         lexical_row("bleu", "sacrebleu's sentence_score pair by pair", bleu_of_pair(), 5),
