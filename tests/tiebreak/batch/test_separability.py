@@ -16,12 +16,14 @@ from studies.instance_selection.scoring import score_separability
 from studies.models import Study
 from tests.paths import ROOT
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
+from tests.tiebreak.similarity.encoders import FakeEncoder
 from tiebreak.batch import separability
 from tiebreak.cli import main
 from tiebreak.formats import write_rows
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rows import read_rows
 from tiebreak.formats.writing import WRITERS
+from tiebreak.similarity import ENCODED
 
 WORDS = (
     "the",
@@ -40,7 +42,14 @@ WORDS = (
 )
 COLUMNS = ("instance", "system", "sample_index", "text")
 NUMBERS = (
-    *("samples_a", "samples_b", "self_alignment_a", "self_alignment_b", "cross_alignment"),
+    *(
+        "truncated",
+        "samples_a",
+        "samples_b",
+        "self_alignment_a",
+        "self_alignment_b",
+        "cross_alignment",
+    ),
     *(
         "separability_raw",
         "separability_standard_error",
@@ -97,14 +106,20 @@ def bundle(tmp_path: Path) -> Path:
 
 
 @pytest.mark.django_db
-def test_the_digits_are_the_servers(bundle, tmp_path):
-    assert run(bundle, "--out", tmp_path / "scores.jsonl") == 0
+@pytest.mark.parametrize("similarity", ["rouge1", "bleu", "bertscore_length_adjusted"])
+def test_the_digits_are_the_servers(bundle, tmp_path, monkeypatch, similarity):
+    for module in ("tiebreak.cli", "studies.instance_selection.scoring"):
+        encoder = FakeEncoder(window=5)  # shorter than some texts
+        monkeypatch.setattr(f"{module}.open_encoder", lambda *_, encoder=encoder, **__: encoder)
+    options = ("--similarity", similarity, "--out", str(tmp_path / "scores.jsonl"))
+    assert main(["separability", str(bundle), *options]) == 0
     study: Study = import_study(path=bundle).study
-    score_separability(study=study, similarity_name="rouge1")
+    score_separability(study=study, similarity_name=similarity)
     served = {row["instance"]: row for row in separability_rows(study)}
     scored = {row["instance"]: row for row in rows_of(tmp_path / "scores.jsonl")}
     assert set(scored) - set(served) == {"i3"}
     assert len(served) == 11
+    assert any(row["truncated"] for row in served.values()) == (similarity in ENCODED)
     for instance, row in served.items():
         numbers = {name: scored[instance].get(name) for name in NUMBERS}
         assert numbers == {name: row[name] for name in NUMBERS}
