@@ -31,6 +31,7 @@ from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
 from tiebreak.reading.charts.chart import Chart
 from tiebreak.reading.charts.lines import Line, line_chart
+from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
 from tiebreak.report.sections.planning.planning import REPEATED_SHARE
 from tiebreak.stats import DesignOption, VarianceComponents, design_grid
 
@@ -68,7 +69,7 @@ class PlanForm(forms.Form):
         choices=[(WIDTH, "an interval of this width"), (POWER, "this power to exclude ½")],
         initial=WIDTH,
     )
-    width = forms.FloatField(min_value=0.01, max_value=0.9, initial=0.1)
+    width = forms.FloatField(min_value=0.01, max_value=0.9, initial=USUAL_WIDTH)
     power = forms.FloatField(min_value=0.5, max_value=0.99, initial=0.8)
     speaks_of = forms.ChoiceField(
         label="The interval applies to",

@@ -78,7 +78,10 @@ def test_each_rater_has_a_line_beside_the_mean_and_who_was_excluded_comes_last(c
         (mean,) = row.xpath(".//*[@class='reference']")
         assert float(line.get("x1")) <= float(mean.get("x1")) <= float(line.get("x2"))
     assert last.xpath("string(th/a)") == out.rater.pseudonym
-    assert last.xpath("string(th/*[@class='state-chip'])") == Participation.Status.EXCLUDED.label.lower()
+    assert (
+        last.xpath("string(th/*[@class='state-chip'])")
+        == Participation.Status.EXCLUDED.label.lower()
+    )
     assert not last.xpath(".//*[@class='human-line']")
 
 

@@ -18,7 +18,8 @@ from recruitment.services.lifecycle import close_study
 from studies.models import Membership, Study
 from tests.pages import numbers_in
 from tests.tiebreak.reading.test_while_open import A_WINS, B_WINS, answer, section, small_study
-from tiebreak.reading.figures.planning.stopping import width_figures
+from tiebreak.digits import in_digits
+from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH, width_figures
 from tiebreak.reading.messages import NO_FINDING_YET, SEQUENCE_ABOVE
 
 pytestmark = pytest.mark.django_db
@@ -48,12 +49,15 @@ def stopping_page(client, study):
 
 
 def test_the_figure_draws_the_width_against_ratings(study):
-    Study.objects.filter(pk=study.pk).update(target_width=0.2)
     (figure,) = width_figures(section(study), 0.2)
     ratings, widths = ([row[n] for row in figure.rows] for n in (1, 4))
     assert ratings == list(range(1, 25))
     assert widths == sorted(widths, reverse=True)
-    assert "target 0.20" in figure.chart.file()
+    assert ">target 0.20<" in figure.chart.file()
+    (usual,) = width_figures(section(study), None)
+    assert f">usual target {in_digits(USUAL_WIDTH)}<" in usual.chart.file()
+    (reached,) = width_figures(section(study), widths[9])
+    assert f">10 ratings: {in_digits(widths[9])}<" in reached.chart.file()
 
 
 @pytest.mark.parametrize(

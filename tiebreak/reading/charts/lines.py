@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.chart import END, NOTHING, Chart, words_at, x_axis, x_grid, y_grid
 from tiebreak.reading.charts.curves import field_chart
 from tiebreak.reading.charts.svg import Canvas, Kind, Point
+
+FAR = 1.5  # times x of another point
 
 
 @dataclass(frozen=True)
@@ -26,18 +29,18 @@ def line_chart(
     x_label: str,
     y_label: str,
     target: float | None = None,
-    from_zero: bool = True,
+    target_name: str = "target",
     unit: str = "",
 ) -> Chart:
     """Draw lines with a mark at their end, and the target as a horizontal line.
 
-    With a `unit` of x, such as "ratings", the numbers of a line's end are written at its mark.
+    With a `unit` of x, such as "ratings", the numbers of a line's end are written at its mark; of a
+    falling line that reaches the target, those of where it does.
     """
     drawn = [line for line in lines if line.points]
     if not drawn:
         return NOTHING
-    include = 0.0 if from_zero else None
-    _, right = padded([x for line in drawn for x, _ in line.points], include=include)
+    _, right = padded([x for line in drawn for x, _ in line.points], include=0.0)
     heights = [y for line in drawn for _, y in line.points]
     _, top = padded([*heights, *([] if target is None else [target])], include=0.0)
     x, y = Axis(0.0, right, is_of_counts=True), Axis(0.0, top)
@@ -48,22 +51,43 @@ def line_chart(
         if target is not None:
             height = 1 - y.at(target)
             yield canvas.line((0, height), (1, height), "reference")
-            yield canvas.text((1, height), f"target {in_digits(target)}", "y-tick", dy=-5)
         for line in drawn:
             yield from _drawn(line, x, y, canvas)
-            a, b = line.points[-1]
-            if unit:
-                at = (x.at(a), 1 - y.at(b))
+            for point in _told(line, target) if unit else ():
+                at, words = (x.at(point[0]), 1 - y.at(point[1])), _numbers(point, unit)
+                if point != line.points[-1]:
+                    yield canvas.mark(at, line.kind, words)
                 # Beside a falling line there is room above at its right, and below at its left.
-                dy = -12 if at[0] < 1 - END else 20
-                yield words_at(canvas, at, f"{a:,.0f} {unit}: {in_digits(b)}", dy=dy)
+                yield words_at(canvas, at, words, dy=-12 if at[0] < 1 - END else 20)
 
-    words = "; ".join(map(_in_words, drawn))
+    words = "; ".join(map(partial(_in_words, target=target), drawn))
     legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
+    if target is not None:
+        legend = (*legend, ("reference", f"{target_name} {in_digits(target)}"))
     below = x_axis(x, x_label)
     return field_chart(
         draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend
     )
+
+
+def _reached(line: Line, target: float | None) -> Point | None:
+    """Return the first point at which a line that begins above the target is not above it any more."""
+    if target is None or line.points[0][1] <= target:
+        return None
+    return next((point for point in line.points if point[1] <= target), None)
+
+
+def _told(line: Line, target: float | None) -> list[Point]:
+    """Return the points with numbers: where a line reaches the target, and its end if that is far."""
+    (last, _), reached = line.points[-1], _reached(line, target)
+    if reached is None:
+        return [line.points[-1]]
+    is_forecast = line.kind.endswith("-open")
+    return [reached] if is_forecast or last < FAR * reached[0] else [reached, line.points[-1]]
+
+
+def _numbers(point: Point, unit: str) -> str:
+    return f"{point[0]:,.0f} {unit}: {in_digits(point[1])}"
 
 
 def _drawn(line: Line, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
@@ -75,8 +99,10 @@ def _drawn(line: Line, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
     yield canvas.mark(points[-1], line.kind, f"{line.name}: {a:,.0f}, {in_digits(b)}")
 
 
-def _in_words(line: Line) -> str:
+def _in_words(line: Line, target: float | None = None) -> str:
     (first_x, first_y), (last_x, last_y) = line.points[0], line.points[-1]
-    return (
+    words = (
         f"{line.name}: {in_digits(first_y)} at {first_x:,.0f}, {in_digits(last_y)} at {last_x:,.0f}"
     )
+    reached = _reached(line, target)
+    return f"{words}, {in_digits(reached[1])} at {reached[0]:,.0f}" if reached else words

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from math import sqrt
 
 import pytest
 
@@ -11,10 +12,16 @@ from tests.tiebreak.reading.findings.situations import watched
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.intervals import LEAST_SPAN, IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.of_report import figures_of
-from tiebreak.reading.figures.planning.smallest_difference import smallest_difference_figure
-from tiebreak.reading.leading_numbers import leading_numbers
+from tiebreak.reading.figures.planning.smallest_difference import (
+    MOST_TIMES,
+    smallest_difference_figure,
+    usual_target,
+)
+from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
+from tiebreak.reading.leading_numbers import leading_numbers, pair_rates
 from tiebreak.reading.messages import NO_FINDING_YET
 from tiebreak.reading.shown import section_of
+from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate, smallest_difference
 
 
@@ -27,12 +34,43 @@ def test_it_falls_with_the_root_of_the_number_of_ratings(rows):
     points, drawing = dict(figure.rows), figure.chart.file()
     # Only the size of this study is marked as it, with its numbers in the picture.
     assert drawing.count("<title>this study: ") == 1
-    for n in (section.n_ratings, 4 * section.n_ratings):
-        assert f">{n:,} ratings: {in_digits(points[n])}<" in drawing
+    assert f">{section.n_ratings:,} ratings: {in_digits(now)}<" in drawing
     n = len(rows)
     assert points[n] == pytest.approx(now)
     assert points[4 * n] == pytest.approx(now / 2)
     assert points[n // 4] == pytest.approx(now * 2)
+
+
+def with_interval(half: float) -> CriterionSection:
+    """Return a section of one pair whose rate is known so precisely."""
+    section = of(TWO)
+    ((name, rate),) = pair_rates(section).items()
+    rate = replace(rate, value=0.5, low=0.5 - half, high=0.5 + half, standard_error=half / 1.96)
+    systems = replace(section.systems, simultaneous=None, pairs={name: rate})
+    return replace(section, systems=systems)
+
+
+@pytest.mark.parametrize("times", [2.25, 9])
+def test_the_answer_is_marked_where_the_forecast_reaches_the_usual_precision(times):
+    """The mark is in the picture however many times the ratings it needs, up to a limit."""
+    section = with_interval(sqrt(times) * USUAL_WIDTH / 2)
+    figure, reached = smallest_difference_figure(section), round(times * section.n_ratings)
+    target = usual_target(section)
+    assert dict(figure.rows)[reached] == pytest.approx(target)
+    assert f">{reached:,} ratings: {in_digits(target)}<" in figure.chart.file()
+    assert f"{reached:,}" in figure.sentence
+
+
+@pytest.mark.parametrize(("times", "marks"), [(0.1, 2), (0.5, 3), (1.5 * MOST_TIMES, 2)])
+def test_a_precision_that_was_reached_or_is_out_of_sight_moves_no_answer(times, marks):
+    section = with_interval(sqrt(times) * USUAL_WIDTH / 2)
+    figure = smallest_difference_figure(section)
+    page, now = figure.chart.page(), dict(figure.rows)[section.n_ratings]
+    assert len(re.findall('<line[^>]*class="reference"', page)) == 1
+    assert page.count("<title>") == marks
+    assert f">{section.n_ratings:,} ratings: {in_digits(now)}<" in page
+    assert max(dict(figure.rows)) == 4 * section.n_ratings
+    assert not figure.sentence
 
 
 def test_the_heading_answers_whether_more_is_needed():

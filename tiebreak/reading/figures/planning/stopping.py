@@ -8,6 +8,7 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.stopping import PairSequence
 
 MAX_PAIRS = 6
+USUAL_WIDTH = 0.1  # a win rate that is known to ±0.05
 TITLE = "Width of the interval by number of ratings"
 COLUMNS = ("instances", "ratings", "low", "high", "width")
 READING = (
@@ -19,7 +20,7 @@ READING = (
 
 
 def width_figures(section: CriterionSection, target: float | None) -> list[Figure]:
-    """Return a figure for each pair of systems, with the study's target width if it has one."""
+    """Return a figure for each pair of systems, with the study's target width or a usual one."""
     stopping = section.stopping
     if stopping is None or not stopping.pairs:
         reason = NO_PLAN_KNOWN if stopping is None else stopping.reason or NO_SEQUENCE_YET
@@ -43,7 +44,15 @@ def _figure(number: int, name: str, pair: PairSequence, target: float | None) ->
         slug,
         finding,
         f"It runs from {in_digits(last.low)} to {in_digits(last.high)}.",
-        line_chart([line], finding=finding, x_label="ratings", y_label="width", target=target),
+        line_chart(
+            [line],
+            finding=finding,
+            x_label="ratings",
+            y_label="width",
+            target=target or USUAL_WIDTH,
+            target_name="target" if target else "usual target",
+            unit="ratings",
+        ),
         COLUMNS,
         tuple((p.instances, p.ratings, p.low, p.high, p.high - p.low) for p in points),
         READING,
