@@ -34,8 +34,7 @@ def planned(study: Study) -> Iterator[LaunchCheck]:
     else:
         yield error(
             "not_planned",
-            "Tasks are not planned yet. Opening the study plans them: it divides the items into tasks."
-            " To look at the plan first, press Plan tasks.",
+            "Tasks are not planned yet. Opening the study divides the items into tasks.",
             LAUNCH,
         )
 

@@ -38,7 +38,6 @@ from studies.models import Study, Unit
 from studies.public_address import public_url
 from studies.refusals import told
 from tiebreak.digits import money
-from tiebreak.reading.words import counted
 
 CLONED = (
     "This is the clone: a separate draft with the same design, screening, reference items, selected"
@@ -161,8 +160,7 @@ def _unmet_checks(frame: StudyFrame) -> Iterator[Row]:
         return
     gold = next(one for one in role_counts(frame.study) if one.role == Unit.Role.GOLD)
     if gold.unmet:
-        met = counted(gold.needed, "gold check")
-        sentence = f"Nobody meets more than {met}, and there are {gold.present}. More only vary who meets which."
+        sentence = f"There are {gold.present}, of which a person meets {gold.needed} at most."
         yield Row("note", "gold_units_unmet", "Gold checks", sentence)
 
 

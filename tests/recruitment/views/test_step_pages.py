@@ -599,6 +599,12 @@ def test_what_is_done_is_listed_below_what_is_left(client, study):
     left = states.index("done")
     assert left > 0
     assert set(states[left:]) == {"done"}
+    (folded,) = html.xpath("//ul[@class='launch-checks']/li/details")
+    done = folded.xpath("./ul/li")
+    assert {row.get("data-severity") for row in done} == {"done"}
+    titles = [row.xpath("string(.//strong)") for row in done]
+    assert folded.xpath("string(summary/strong)") == ", ".join(titles)
+    assert len(titles) > 1
 
 
 def test_an_opened_study_reads_as_history_with_a_clone(client, study):
