@@ -86,17 +86,21 @@ def _of_collecting(study: Study, accounting: Accounts) -> Iterator[Need]:
         url = reverse("recruitment:launch", args=[study.pk])
         yield Need("all_completed", sentence, url, "Close the study")
         return
-    url = reverse("recruitment:channels", args=[study.pk])
-    for channel in study.channels.all():
-        for code, column in CHANNEL_PROBLEMS.items():
-            if sentence := getattr(channel, column):
-                yield Need(code, sentence, url, "Open the channel")
+    yield from of_channels(study)
     plan, most = accounting.plan, accounting.maximum
     left = enough_people_left(study, most, hits=plan.hits_total, missing=accounting.responses_left)
     for check in (*somebody_can_enter(study, most), *left):
         yield Need(
             check.code, check.sentence, reverse(check.where, args=[study.pk]), "Open Recruit"
         )
+
+
+def of_channels(study: Study) -> Iterator[Need]:
+    url = reverse("recruitment:channels", args=[study.pk])
+    for channel in study.channels.all():
+        for code, column in CHANNEL_PROBLEMS.items():
+            if sentence := getattr(channel, column):
+                yield Need(code, sentence, url, "Open the channel")
 
 
 def _waiting(study: Study) -> Mapping[str, Any]:
@@ -119,20 +123,33 @@ def _waiting(study: Study) -> Mapping[str, Any]:
 _OF_STUDY = Q(participation__study=OuterRef("pk"))
 
 
-def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator[Need]:
-    url, entries = reverse("recruitment:ledger", args=[study.pk]), accounting.ledger
-    by_platform = any(map(pays_by_platform, accounting.plan.channels.all()))
+def of_lists(study: Study, listed: Mapping[str, int], owed: Mapping[int, str]) -> Iterator[Need]:
+    """Yield what the lists of participants need; ``owed`` has the sum for a number of people, if it is known."""
+    url = reverse("recruitment:ledger", args=[study.pk])
+    by_platform = any(map(pays_by_platform, study.channels.all()))
     for name, (sentence, button) in SENTENCES.items():
-        if people := entries.totals.listed[name]:
+        if people := listed.get(name, 0):
             text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
             is_paid = WAITING[name].is_paid
             # Where no platform pays, the researcher pays first; the list says how, and has the codes.
             pays = name if is_paid and by_platform else ""
-            # The sum that is owed is known for all lists together.
-            owed = f", {money(entries.owed.amount)} {study.currency}" * (people == entries.unpaid)
-            paying = f"Pay {counted(people, 'person', 'people')}" if pays else "See whom to pay"
-            label = f"{paying}{owed}{'…' if pays else ''}" if is_paid else button
+            paying = f"Pay {counted(people, 'person', 'people')}{owed.get(people, '')}"
+            label = f"{paying}{'…' if pays else ''}" if is_paid else button
             yield Need(name, text, f"{url}?list={name}", label, pays)
+
+
+def of_comments(study: Study, n: int) -> Iterator[Need]:
+    if n:
+        sentence = f"{counted(n, 'comment')} of annotators {'is' if n == 1 else 'are'} open."
+        yield Need("comments", sentence, reverse("recruitment:comments", args=[study.pk]), "Read")
+
+
+def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator[Need]:
+    url, entries = reverse("recruitment:ledger", args=[study.pk]), accounting.ledger
+    # The sum that is owed is known for all lists together.
+    unpaid = entries.unpaid
+    owed = {unpaid: f", {money(entries.owed.amount)} {study.currency}"} if unpaid else {}
+    yield from of_lists(accounting.plan, entries.totals.listed, owed)
     if accounting.beyond_budget:
         yield Need("beyond_budget", accounting.beyond_budget, url)
     if accounting.under_promise:
@@ -146,11 +163,7 @@ def _of_answers(study: Study, waiting: Mapping[str, int]) -> Iterator[Need]:
     if waiting["late"]:
         sentence = f"{counted(waiting['late'], 'annotator')} answered after the study closed. Accept the answers or decline them."
         yield Need("late", sentence, reverse("recruitment:launch", args=[study.pk]), "Decide")
-    if comments := waiting["open_comments"]:
-        sentence = (
-            f"{counted(comments, 'comment')} of annotators {'is' if comments == 1 else 'are'} open."
-        )
-        yield Need("comments", sentence, reverse("recruitment:comments", args=[study.pk]), "Read")
+    yield from of_comments(study, waiting["open_comments"])
 
 
 def _of_jobs(study: Study) -> Iterator[Need]:

@@ -18,7 +18,7 @@ from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from tests.studies.factories import make_open_study, make_study
+from tests.studies.factories import make_study
 
 
 def with_everything(study: Study) -> Study:
@@ -118,22 +118,21 @@ def test_djangos_pages_look_like_all_others(chromium_page: Page, live_server, wi
         assert not account.count() or account.bounding_box()["height"] < 50, address
 
 
-def test_what_a_study_needs_arrives_without_moving_its_row(chromium_page: Page, live_server):
+def test_the_price_of_a_draft_arrives_without_moving_its_row(chromium_page: Page, live_server):
     page = chromium_page
     ruth = User.objects.create_superuser("ruth", password="a long password")
     log_in(page, live_server.url)
-    study = with_everything(make_open_study(instances=2, member=ruth))
+    study = make_study(instances=2, member=ruth, reward=3, hits_per_annotator=2, minutes_per_hit=5)
     row = page.locator(f'[data-study="{study.pk}"]')
     held: list[Route] = []
 
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/attention/**", hold)
+    page.route("**/cost/**", hold)
     page.goto(f"{live_server.url}/admin/")
     before = row.bounding_box()
     page.wait_for_timeout(300)
     held[0].continue_()
-    expect(row.locator("[data-need]")).to_have_count(1)
+    expect(row.locator("[data-maximum]")).to_be_visible()
     assert row.bounding_box() == before
-    expect(row.locator(".next")).to_be_hidden()

@@ -1,6 +1,7 @@
 """The admin's home: studies as cards, told apart, and raw tables for superusers alone."""
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -12,9 +13,11 @@ from lxml.html import fromstring
 
 from annotation.models import Comment
 from jobs.models import Job
+from metrics.collecting.needs import needs_of
 from metrics.home import PER_PAGE, is_demo_loading, study_cards
 from metrics.results.services import refresh_report
 from recruitment.admission import maximum
+from recruitment.ledger import WITHOUT_RATINGS, ledger, listed_by_study
 from recruitment.models import Channel, Payment
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
@@ -95,7 +98,7 @@ def test_the_list_takes_few_statements_however_many_studies(
 ):
     for _ in range(PER_PAGE + 2):
         Membership.objects.create(study=make_open_study(instances=1), user=ruth)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         first = home(client)
     assert first.count("data-study=") == PER_PAGE
     assert home(client, "?page=2").count("data-study=") == 2
@@ -126,6 +129,65 @@ def test_studies_that_need_the_member_come_first_then_open_ones_newest_first(cli
     assert listed(client) == [study.pk for study in expected]
     frames = {card.frame.study.pk: card.frame for card in study_cards(ruth, None)}
     assert {study.pk for study in needing} == {pk for pk, f in frames.items() if f.needs_person}
+
+
+@pytest.fixture
+def owing(ruth: User) -> list[Study]:
+    """Studies with other leases and pay: in each, one person of two finished and was not paid."""
+    terms = [{"reward": Decimal(2)}, {"reward": Decimal(1), "lease_minutes": 5}, {"reward": None}]
+    studies = []
+    for one in terms:
+        study = make_open_study(instances=2, comparisons_per_hit=1, member=ruth, **one)
+        for _ in range(2):
+            annotator(study).choose()
+        first = study.participations.first()
+        study.participations.filter(pk=first.pk).update(status="finished")
+        studies.append(study)
+    return studies
+
+
+def test_what_a_study_needs_is_in_the_page_as_it_arrives(client, ruth, owing):
+    """Who is owed money comes first, even from a closed study, with the sentence that Collect has."""
+    draft = make_study(instances=1, member=ruth)
+    Study.objects.filter(pk=owing[1].pk).update(status="closed")
+    cards = {card.frame.study.pk: card for card in study_cards(ruth, None)}
+    first, closed, unpaid = owing
+    assert list(cards)[:3] == [closed.pk, first.pk, draft.pk]
+    for study in (first, closed):
+        need = cards[study.pk].need
+        there = needs_of(Study.objects.get(pk=study.pk))[0]
+        assert (need.code, need.sentence) == (there.code, there.sentence)
+        assert there.button.startswith(need.button)
+    assert cards[unpaid.pk].need is None
+    page = fromstring(home(client))
+    (lead,) = page.xpath("//table//*[contains(@class, 'primary')]")
+    assert lead.get("data-need") == "awaiting_payment"
+    assert lead.get("href").endswith("?list=awaiting_payment")
+    fetched = page.xpath("//table//*[@hx-get]/ancestor::tr/@data-study")
+    assert fetched == ([draft.pk] if draft.reward else [])
+    Membership.objects.update(role="viewer")
+    assert {card.need for card in study_cards(ruth, None)} == {None}
+
+
+def test_the_lists_of_many_studies_are_those_of_each(owing):
+    now = timezone.now() + timedelta(minutes=20)  # after which one lease has ended
+    found = listed_by_study(owing, now)
+    for study in owing:
+        whole = ledger(study, now).totals.listed
+        assert found[study.pk] == {name: whole[name] for name in WITHOUT_RATINGS}
+    assert len({tuple(lists.values()) for lists in found.values()}) == len(owing)
+
+
+def test_a_draft_says_what_it_is_expected_to_cost_and_at_most(client, ruth):
+    study = make_study(
+        instances=2, member=ruth, reward=Decimal(3), hits_per_annotator=2, minutes_per_hit=5
+    )
+    (row,) = fromstring(home(client)).xpath(f"//tr[@data-study='{study.pk}']")
+    assert not row.xpath(".//*[@data-most]")
+    (part,) = row.xpath(".//*[@hx-get]")
+    sums = fromstring(client.get(part.get("hx-get")).text).xpath("//*[@class='sums']//dd")
+    assert len(sums) == 2
+    assert all(Decimal(one.text_content().split()[0]) > 0 for one in sums)
 
 
 def test_a_study_needs_only_who_may_change_it(client, ruth):
