@@ -38,5 +38,8 @@ urlpatterns = [
     ),
     path("studies/<public_id:study_id>/data/", data.data, name="data"),
     path("studies/<public_id:study_id>/data/remove/", data.remove, name="remove-item"),
+    path(
+        "studies/<public_id:study_id>/systems/remove/", data.remove_a_system, name="remove-system"
+    ),
     path("studies/<public_id:study_id>/data/aside/", data.set_aside, name="set-aside"),
 ]

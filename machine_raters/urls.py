@@ -27,7 +27,6 @@ urlpatterns = [
         name="delete-example-set",
     ),
     path(f"{STUDY}verdicts/", pages.upload, name="upload-verdicts"),
-    path(f"{STUDY}model-names/", pages.names_of_models, name="model-names"),
 ]
 for name, kind in KINDS.items():
     urlpatterns += [

@@ -8,8 +8,6 @@ would then reveal a secret letter by letter through the number of results.
 from collections.abc import Iterator
 from typing import Any, ClassVar, cast
 
-from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.filters import SimpleListFilter
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
@@ -223,36 +221,7 @@ class StudyAdmin(PlainFields, ForResearchers, DeclaredLookups, admin.ModelAdmin[
         return redirect("studies:data", obj.pk)
 
 
-def model_servers() -> list[tuple[str, str]]:
-    names = sorted(settings.TIEBREAK_MODEL_SERVERS)
-    return [("", "choose when sampling starts"), *((name, name) for name in names)]
-
-
-class DatasetSystemInline(ForResearchers, admin.StackedInline[System, Dataset]):
-    """The systems of a dataset, with language model, prompt and decoding settings."""
-
-    model = System
-    extra = 0
-    fields = ("name", "language_model", "server", "prompt_template", "decoding")
-    verbose_name_plural = "systems"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[System]:
-        competing = System.objects.competing().values("pk")
-        return super().get_queryset(request).filter(pk__in=competing)
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "server":
-            name = "The name of the model server in this installation."
-            return forms.ChoiceField(choices=model_servers, required=False, help_text=name)
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False, because the generations of a system would be deleted with it."""
-        return False
-
-
 class DatasetAdmin(ForResearchers, DeclaredLookups, admin.ModelAdmin[Dataset]):
-    inlines = (DatasetSystemInline,)
     list_display = ("name", "instance_count", "system_count", "created_at")
     search_fields = ("name",)
     fields = ("name", "notes", "sha256", "created_at")

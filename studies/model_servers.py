@@ -79,6 +79,10 @@ def check_model(server: str, model: str, *, advice: str) -> None:
         raise DomainError("no_model", advice, status=400)
 
 
+def server_names() -> list[str]:
+    return sorted(settings.TIEBREAK_MODEL_SERVERS)
+
+
 def model_names(server: str) -> list[str]:
     """Return the names of the models that a server lists; none if its own settings name the model.
 

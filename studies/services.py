@@ -162,19 +162,6 @@ def systems_named(study: Study, names: Iterable[str]) -> list[System]:
 
 
 @transaction.atomic
-def describe_systems(*, study: Study, rows: Iterable[Mapping[str, Any]]) -> list[System]:
-    """Change the models, prompts and decoding settings of systems that are given by name."""
-    rows = list(rows)
-    systems = systems_named(study, [row["name"] for row in rows])
-    for system, row in zip(systems, rows, strict=True):
-        for name, value in row.items():
-            setattr(system, name, value)
-        system.full_clean()
-        system.save()
-    return systems
-
-
-@transaction.atomic
 def delete_draft(*, study: Study) -> None:
     """Delete a draft with its jobs. Raises `DomainError` for a study that was opened.
 

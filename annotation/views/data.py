@@ -26,10 +26,12 @@ from annotation.services.items import (
     set_item_aside,
     with_answers,
 )
+from annotation.services.systems import remove_system, system_removal_problem
 from studies.access import Right, held_right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Generation, Instance, Study, System, Unit
 from studies.refusals import told
+from studies.services import systems_named
 from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.reading.words import counted, question_about
 
@@ -130,6 +132,37 @@ def remove(request: HttpRequest, study_id: str) -> HttpResponse:
         remove_item(study=study, key=key)
         messages.success(request, f"The instance “{key}” was removed.")
     return redirect(back)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def remove_a_system(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Remove a system, after a confirmation."""
+    study = study_for(request.user, study_id, right_for(request))
+    name = request.POST.get("system") or request.GET.get("system", "")
+    back = reverse("studies:data", args=[study.pk])
+    with told(request):
+        question = _question_of_system(study, *systems_named(study, [name]))
+        if not is_confirmed(request, question):
+            return ask(request, question, back=back, carry=[("system", name)])
+        remove_system(study=study, name=name)
+        messages.success(request, f"The system “{name}” was removed.")
+    return redirect(back)
+
+
+def _question_of_system(study: Study, system: System) -> Question:
+    problem = system_removal_problem(study, system)
+    texts = system.generations.count()
+    sentences = [f"The system and its {counted(texts, 'text')} are deleted. This cannot be undone."]
+    if study.units.exists():
+        sentences.append("The tasks that are planned are removed. Plan them again afterwards.")
+    return Question(
+        title=question_about("Remove the system", system.name),
+        sentences=tuple(sentences),
+        button="Remove the system",
+        facts=(study.pk, system.name, texts, study.units.exists()),
+        problems={problem.code: problem.message} if problem else {},
+    )
 
 
 def _in_words(rating: Rating) -> tuple[str, str]:

@@ -29,8 +29,8 @@ STARTS = (
         "Prompts, and models that answer them.",
         "a list of prompts, a model server",
         "Choose the file with the prompts",
-        "A table with a column of prompts, without texts of systems. The systems, with their models and"
-        " prompts, are added in the step Data.",
+        "A table with a column of prompts, without texts of systems. You add the systems, with"
+        " their models and prompt templates, on the next page.",
     ),
     Start(
         "ratings",

@@ -94,13 +94,24 @@ class CloneSerializer(serializers.Serializer[Any]):
     not_copied = serializers.ListField(child=serializers.CharField())
 
 
+class SystemQuery(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200, help_text="The system's name.")
+
+
 class SystemChange(serializers.Serializer[Any]):
     """A system of a dataset: which model writes its texts, and how."""
 
     name = serializers.CharField(max_length=200)
     language_model = serializers.CharField(max_length=200, allow_blank=True, required=False)
     prompt_template = serializers.CharField(
-        max_length=100_000, allow_blank=True, required=False, help_text="With {source} in it."
+        max_length=100_000,
+        allow_blank=True,
+        required=False,
+        help_text="With {source} or another placeholder.",
     )
-    decoding = serializers.DictField(required=False, help_text="For example a temperature.")
+    decoding = serializers.DictField(
+        required=False,
+        help_text="`temperature`, `top_p`, `max_tokens`, `stop`, `seed` and `samples`, as far as they"
+        " differ from the job's.",
+    )
     server = serializers.CharField(max_length=50, allow_blank=True, required=False)

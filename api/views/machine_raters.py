@@ -29,7 +29,6 @@ from machine_raters.services.machine_raters import (
     reinstate_machine_rater,
     start_machine_rater,
 )
-from tiebreak.asking.prompts import INSTRUCTIONS
 
 ONE = {200: shown_machines()}
 

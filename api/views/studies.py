@@ -16,11 +16,18 @@ from annotation.imports.import_jobs import (
 )
 from annotation.imports.kept_uploads import keep_upload
 from annotation.services.planning import draw_and_plan, plan_hits, take_all_and_plan
+from annotation.services.systems import remove_system
 from api.access import creator, visible_dataset, visible_studies, visible_study
 from api.design import change_design
 from api.pagination import StudyPagination
 from api.resources import Resource, endpoint
-from api.serializers.design import CloneSerializer, DesignChange, NewStudy, SystemChange
+from api.serializers.design import (
+    CloneSerializer,
+    DesignChange,
+    NewStudy,
+    SystemChange,
+    SystemQuery,
+)
 from api.serializers.studies import (
     BundleUpload,
     ChangedStudy,
@@ -52,7 +59,8 @@ from studies.access import Right
 from studies.data.perturbed_copies import CopiesMade, add_perturbed_copies
 from studies.data.table_import import BadTable, Choice, ImportedTable, parse_columns
 from studies.models import InstanceSelection, Study
-from studies.services import create_study, delete_draft, describe_systems
+from studies.services import create_study, delete_draft
+from studies.systems.services import add_system, describe_systems
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, TABLE
@@ -237,6 +245,24 @@ class Studies(Resource):
         Each is scored like its original. A language model writes them in a job.
         """
         return add_perturbed_copies(study=self.study(), by=self.by, **self.values)
+
+    @systems.mapping.post  # type: ignore[untyped-decorator]
+    @endpoint(takes=SystemChange, gives=SystemChange, status=201)
+    def add_system(self) -> Any:
+        """Add a system to a draft.
+
+        The last of the study's systems, whose texts are made by a job. Its name must be new in the dataset.
+        """
+        return add_system(study=self.study(), **self.values)
+
+    @systems.mapping.delete  # type: ignore[untyped-decorator]
+    @endpoint(query=SystemQuery)
+    def remove_system(self) -> None:
+        """Remove a system from a draft.
+
+        With its texts, its scores and the plan, as long as no other study uses it.
+        """
+        remove_system(study=self.study(), name=self.values["name"])
 
     @endpoint(detail=True, gives=PlanSerializer)
     def plan(self) -> Any:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from machine_raters.baselines.scored import Scored, reference_of
 from machine_raters.messages import PERPLEXITY_NO_MODEL, PERPLEXITY_OF_PROMPT
-from studies.instance_selection.sampling import template_of
 from studies.model_servers import open_server
 from studies.models import Generation, Unit
+from studies.systems.prompts import template_of
 from tiebreak.asking.samples import prompt_for
 from tiebreak.errors import DomainError
 from tiebreak.gateway import AnswerLogprob, AnswerLogprobRequest, Failed, GatewayError

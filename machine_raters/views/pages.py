@@ -54,7 +54,6 @@ from machine_raters.uploads.uploading import VerdictsForm, upload_verdicts
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
-from studies.model_servers import model_names
 from studies.models import Study, Unit
 from studies.refusals import told, told_on
 from tiebreak.errors import DomainError
@@ -121,19 +120,6 @@ def machine_raters_page(
         context["from_elsewhere"] = raters_from_elsewhere(study)
     status = 400 if refused or verdicts_form else 200
     return render(request, "machine_raters/machine_raters.html", context, status=status)
-
-
-@require_safe
-@researchers_only
-def names_of_models(request: HttpRequest, study_id: str) -> HttpResponse:
-    """Show which models a server lists, for a form's field, or why it lists none."""
-    study_for(request.user, study_id, Right.READ)
-    context: dict[str, Any] = {}
-    try:
-        context["names"] = model_names(request.GET.get("server", ""))
-    except DomainError as refusal:
-        context["refusal"] = refusal
-    return render(request, "machine_raters/model_names.html", context)
 
 
 @require_safe

@@ -8,7 +8,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from studies.models import Instance, Study
+from studies.models import Instance
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_field_name
 from tiebreak.formats.shown_fields import (
@@ -67,9 +67,9 @@ class FieldRows(forms.Widget):
         return ""
 
 
-def names_of_fields(study: Study) -> list[str]:
-    """Return the names of further texts that the study's instances have, as far as they can be shown."""
-    rows = Instance.objects.filter(dataset=study.dataset_id).order_by("pk")
+def names_of_fields(dataset: str | None) -> list[str]:
+    """Return the names of further texts that a dataset's instances have, as far as they can be shown."""
+    rows = Instance.objects.filter(dataset=dataset).order_by("pk")
     names: set[str] = set()
     for metadata in rows.values_list("metadata", flat=True)[:INSTANCES_READ]:
         names.update(metadata)

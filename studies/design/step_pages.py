@@ -18,6 +18,8 @@ from studies.design.step_admin import DesignRows, StepAdmin, StepRows, step_page
 from studies.design.steps import count_of
 from studies.members.memberships import Members, MembershipForm
 from studies.models import Criterion, Generation, Membership, Study, StudySystem, System
+from studies.services import is_frozen
+from studies.systems.services import made_here
 from tiebreak.reading.words import scale_in_words
 
 # The pages of the preview that show what this step changes.
@@ -83,10 +85,13 @@ class DataStep(StepAdmin):
             "dummies": count_of(texts.filter(is_dummy=True), "system"),
             "texts": count_of(texts, "system") - F("dummies"),
         }
+        counts["made"] = count_of(made_here(texts.filter(is_dummy=False)), "system")
         systems = study.dataset.systems.for_studies().order_by("name").annotate(**counts)
         return {
             "instances": study.dataset.instances.count(),
             "systems": list(systems),
+            "may_change": not is_frozen(study) and self.has_change_permission(request, study),
+            "has_own": any(not system.perturbation for system in systems),
             "formats": formats_in_words(study),
             "scoring_study": _scoring_study(request, study),
         }
@@ -155,12 +160,15 @@ class TaskStep(StepAdmin):
 
     def get_fieldsets(self, *_: Any) -> Any:
         """Leave out further texts where there are none."""
-        has_more = bool(self.study.fields or names_of_fields(self.study))
+        has_more = bool(self.study.fields or names_of_fields(self.study.dataset_id))
         return [part for part in self.fieldsets if has_more or "fields" not in part[1]["fields"]]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "fields":
-            kwargs |= {"widget": FieldRows(names_of_fields(self.study)), "help_text": FIELDS_HELP}
+            kwargs |= {
+                "widget": FieldRows(names_of_fields(self.study.dataset_id)),
+                "help_text": FIELDS_HELP,
+            }
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002

@@ -1,7 +1,7 @@
 """Samples the missing generations of a dataset from the systems' language models."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,8 @@ from studies.instance_selection.temperatures import at_temperatures, some_instan
 from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
 from studies.models import Generation, Instance, Study, System
 from studies.services import check_is_draft
-from tiebreak.asking.samples import DEFAULT_PROMPT, SAMPLES, Wanted, runs, stored_samples
+from studies.systems.prompts import check_template, template_of
+from tiebreak.asking.samples import SAMPLES, Wanted, runs, stored_samples
 from tiebreak.errors import DomainError
 from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
 
@@ -45,7 +46,7 @@ class SamplingJob(JobKind):
         return ", ".join(
             [
                 "dummy texts" if is_dummy_job(options) else f"server {options.get('server', '')}",
-                f"K = {_samples(job)}",
+                f"K = {job.options.get('samples', SAMPLES)}",
                 f"τ = {temperatures} on {options.get('instances')} instances"
                 if temperatures
                 else "each system's own τ",
@@ -63,20 +64,21 @@ class SamplingJob(JobKind):
             for start in range(0, len(ids), REQUESTS):
                 chunk = ids[start : start + REQUESTS]
                 payload = {"system": system.pk, "instances": chunk}
-                yield ChunkPlan(len(chunk) * _samples(job), payload)
+                yield ChunkPlan(len(chunk) * samples_of(job, system), payload)
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
         """Sample what is missing of one system, and yield after each lot that is stored."""
         _check_unmixed(_study_of(job).ordered_systems(), is_dummy=is_dummy_job(job.options))
         system = System.objects.get(pk=payload["system"])
         instances = Instance.objects.filter(pk__in=payload["instances"])
+        samples = samples_of(job, system)
         present = Generation.objects.filter(
-            instance__in=instances, system=system, sample_index__lt=_samples(job)
+            instance__in=instances, system=system, sample_index__lt=samples
         )
         tally = RequestTally(done=present.count())
         yield tally.progress()
-        with _models(job, system) as models:
-            missing = _missing(system, instances, _samples(job))
+        with open_system(job, system) as models:
+            missing = _missing(system, instances, samples)
             yield from _sample_system(job, system, models, missing, tally)
         # Texts that were imported in the meantime were not counted above.
         tally.done = present.count()
@@ -96,6 +98,13 @@ def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = N
 @transaction.atomic
 def _create_job(study: Study, options: dict[str, Any], by: User | None) -> Job:
     study = Study.objects.select_for_update().get(pk=study.pk)
+    systems = study.ordered_systems()
+    check_can_sample(study, systems, options)
+    return create_dataset_job(study=study, kind=SamplingJob.name, options=options, by=by)
+
+
+def check_can_sample(study: Study, systems: list[System], options: dict[str, Any]) -> None:
+    """Raise `DomainError` if a study's systems cannot be sampled with these options."""
     check_is_draft(
         study,
         f"The study is {study.status}, so texts are no longer generated for it. Clone the study to"
@@ -103,16 +112,18 @@ def _create_job(study: Study, options: dict[str, Any], by: User | None) -> Job:
     )
     if not options.get("server"):
         raise DomainError("no_server", NO_SERVER, status=400)
-    _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(options))
-    return create_dataset_job(study=study, kind=SamplingJob.name, options=options, by=by)
+    _check_unmixed(systems, is_dummy=is_dummy_job(options))
+    if study.dataset is not None:
+        check_template(str(options.get("prompt", "")), study.dataset)
 
 
 def _study_of(job: Job) -> Study:
     return Study.objects.select_related("dataset").get(pk=job.owner)
 
 
-def _samples(job: Job) -> int:
-    return int(job.options.get("samples", SAMPLES))
+def samples_of(job: Job, system: System) -> int:
+    """Return how many texts of an instance a system makes: its own number, or the job's."""
+    return int(system.decoding.get("samples", job.options.get("samples", SAMPLES)))
 
 
 def is_dummy_job(options: dict[str, Any]) -> bool:
@@ -164,7 +175,7 @@ def _sample_system(
     job: Job, system: System, models: Models, missing: Iterable["_Missing"], tally: RequestTally
 ) -> Iterator[Progress]:
     pending: dict[str, _PendingRequest] = {}
-    requests, server = _requests(job, system, missing, pending, tally), _server_of(job, system)
+    requests, server = _requests(job, system, missing, pending, tally), server_of(job, system)
 
     def store(answers: list[tuple[_PendingRequest, Sampled]]) -> int:
         rows = [
@@ -205,19 +216,30 @@ def _requests(
 
     An instance whose text cannot be sent is counted as a failure and skipped.
     """
-    template = template_of(system, str(job.options.get("prompt", "")))
-    seed = int(job.options.get("seed", 0))
     for missing in lacking:
         instance = missing.instance
-        wanted = Wanted(instance.key, system.name, missing.indices, template, system.decoding, seed)
+        wanted = wanted_of(job, system, instance, missing.indices)
         try:
-            name = f"{system.pk}:{instance.pk}:{missing.indices[0]}"
-            request = wanted.request(name, instance)
+            request = request_for(wanted, system, instance)
         except GatewayError as error:
             tally.note(error)
             continue
         pending[request.id] = _PendingRequest(instance, wanted, request)
         yield request
+
+
+def wanted_of(
+    job: Job, system: System, instance: Instance, indices: Sequence[int] = (0,)
+) -> Wanted:
+    """Return these samples of an instance, by default the first, with the system's settings or the job's."""
+    template = template_of(system, str(job.options.get("prompt", "")))
+    seed = int(system.decoding.get("seed", job.options.get("seed", 0)))
+    return Wanted(instance.key, system.name, indices, template, system.decoding, seed)
+
+
+def request_for(wanted: Wanted, system: System, instance: Instance) -> SampleRequest:
+    """Return the request. Raises `DomainError` if the settings are invalid, and `GatewayError` if the text is."""
+    return wanted.request(f"{system.pk}:{instance.pk}:{wanted.indices[0]}", instance)
 
 
 def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Iterator[_Missing]:
@@ -237,7 +259,7 @@ def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Ite
                 yield _Missing(instance, indices)
 
 
-def _server_of(job: Job, system: System) -> str:
+def server_of(job: Job, system: System) -> str:
     """Return the name of the model server. A job for dummy texts ignores the systems' servers."""
     if is_dummy_job(job.options):
         return FAKE
@@ -252,17 +274,12 @@ def _rows(
         yield Generation(instance=asked.instance, system=system, is_dummy=is_dummy, **row)
 
 
-def template_of(system: System, default: str = "") -> str:
-    """Return the system's prompt, or else the default of the job or of all systems."""
-    return system.prompt_template or default or DEFAULT_PROMPT
-
-
-def _models(job: Job, system: System) -> AbstractContextManager[Models]:
+def open_system(job: Job, system: System) -> AbstractContextManager[Models]:
     """Open the model server that the system or the job names."""
     model = system.language_model or str(job.options.get("model", ""))
     return open_server(
-        _server_of(job, system),
+        server_of(job, system),
         model,
         dummy=system.name,
-        advice=f"Please enter the language model of {system.name} in the dataset.",
+        advice=f"Please enter the language model of {system.name} on the step Data.",
     )

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from functools import partial
 from textwrap import shorten
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from tiebreak.formats.cells import check_name
 from tiebreak.identifiers import new_public_id
 
 MAX_TEMPERATURE, MAX_TOKENS, MAX_STOPS, MAX_STOP_LENGTH = 2, 1_000_000, 16, 200
+MAX_SAMPLES, MAX_SEED = 50, 2**31 - 1
 
 
 def _is_number(value: object) -> bool:
@@ -26,9 +28,8 @@ def _is_share(value: object) -> bool:
     return _is_number(value) and 0 < value <= 1  # type: ignore[operator]
 
 
-def _is_length(value: object) -> bool:
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return is_whole and 1 <= value <= MAX_TOKENS  # type: ignore[operator]
+def _is_whole(low: int, high: int, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _is_list_of_stops(value: object) -> bool:
@@ -43,8 +44,14 @@ def _is_list_of_stops(value: object) -> bool:
 DECODING: dict[str, tuple[Callable[[object], bool], str]] = {
     "temperature": (_is_temperature, f"a number from 0 to {MAX_TEMPERATURE}"),
     "top_p": (_is_share, "a number above 0 and up to 1"),
-    "max_tokens": (_is_length, f"a whole number from 1 to {MAX_TOKENS:,}"),
+    "max_tokens": (
+        partial(_is_whole, 1, MAX_TOKENS),
+        f"a whole number from 1 to {MAX_TOKENS:,}",
+    ),
     "stop": (_is_list_of_stops, f"a list of at most {MAX_STOPS} texts, none of them empty"),
+    # In place of those of the job.
+    "seed": (partial(_is_whole, 0, MAX_SEED), f"a whole number from 0 to {MAX_SEED:,}"),
+    "samples": (partial(_is_whole, 1, MAX_SAMPLES), f"a whole number from 1 to {MAX_SAMPLES}"),
 }
 
 

@@ -18,8 +18,8 @@ from annotation.services.planning import plan_hits
 from machine_raters.synthetic.passages import passages_of
 from recruitment.services.cloning import clone_study
 from studies.data.table_import import BadTable, Choice, import_table, parse_columns
-from studies.instance_selection.sampling import template_of
 from studies.models import Instance, Study, System
+from studies.systems.prompts import template_of
 from tests.annotation.annotators import annotator
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.paths import ROOT
@@ -203,7 +203,7 @@ def test_prompts_of_systems_can_name_a_field():
     system = System(prompt_template="{field passage}: {source} {field none} {passage}")
     instance = Instance(source="Why? {field passage}", metadata={"passage": "{source}"})
     expected = "{source}: Why? {field passage} {field none} {passage}"
-    assert prompt_for(instance, template_of(system)) == expected
+    assert prompt_for(instance, template_of(system, "")) == expected
 
 
 def test_the_passage_of_the_rag_template_is_a_field():

@@ -154,6 +154,23 @@ def test_what_writes_a_systems_texts_is_described(client, draft):
     assert problem_of(wrong) == (400, "invalid")
 
 
+def test_a_system_is_added_and_removed(client, draft):
+    row = {"name": "new", "language_model": "m", "decoding": {"samples": 2, "seed": 1}}
+    answer = send(client, "POST", at("study-systems", draft.pk), row)
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["decoding"] == row["decoding"]
+    assert draft.ordered_systems()[-1].name == "new"
+    again = send(client, "POST", at("study-systems", draft.pk), row)
+    assert problem_of(again) == (409, "name_taken")
+    unknown = {"name": "newer", "prompt_template": "{source} {topic}"}
+    answer = send(client, "POST", at("study-systems", draft.pk), unknown)
+    assert problem_of(answer) == (400, "unknown_placeholder")
+    named = at("study-systems", draft.pk) + "?name=new"
+    assert client.delete(named).status_code == 204
+    assert not draft.dataset.systems.filter(name="new").exists()
+    assert problem_of(client.delete(named)) == (409, "unknown_system")
+
+
 def test_a_clone_is_a_draft_of_its_own(client, ruth, draft):
     answer = send(client, "POST", at("study-clone", draft.pk))
     assert answer.status_code == 201, answer.content

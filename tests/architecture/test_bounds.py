@@ -12,7 +12,9 @@ from django.core.validators import BaseValidator, MaxValueValidator, MinValueVal
 from django.db import models
 
 from metrics.planning.forms import SamplingForm
+from recruitment import step_pages  # noqa: F401  its steps have rows
 from recruitment.platforms import platforms
+from studies.design.step_admin import StepAdmin
 from studies.models import System
 
 OURS = ("jobs", "studies", "annotation", "machine_raters", "recruitment", "metrics", "api")
@@ -101,7 +103,7 @@ def test_only_fields_that_are_there_are_excused():
 def test_no_page_of_the_admin_shows_a_number_that_is_excused():
     shown = {
         (inline.model._meta.label, name)
-        for model_admin in admin.site._registry.values()
+        for model_admin in [*admin.site._registry.values(), *StepAdmin.__subclasses__()]
         for inline in model_admin.inlines
         for name in forms.models.fields_for_model(inline.model, inline.fields)
     }
@@ -141,6 +143,10 @@ def test_a_number_of_a_form_has_two_ends(form):
         ("stop", [""]),
         ("stop", ["x"] * 17),
         ("stop", [5]),
+        ("seed", -1),
+        ("seed", 2**31),
+        ("samples", 0),
+        ("samples", 51),
     ],
 )
 def test_decoding_out_of_bounds_is_refused(setting, value):

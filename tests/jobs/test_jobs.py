@@ -30,11 +30,12 @@ from jobs.worker import UNFORESEEN, run_job
 from studies import model_servers
 from studies.data.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection import scoring
-from studies.instance_selection.sampling import SamplingJob, template_of
+from studies.instance_selection.sampling import SamplingJob
 from studies.instance_selection.scoring import what_is_missing
 from studies.model_servers import FAKE
 from studies.models import Generation, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
+from studies.systems.prompts import template_of
 from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_study
@@ -469,7 +470,7 @@ def test_nothing_in_a_prompt_is_executed():
     instance, system = study.dataset.instances.get(), study.systems.first()
     instance.source = "{{7*7}} {reference} {0.__class__} {% load x %}"
     system.prompt_template = "Summarise: {source} {unknown} {0}"
-    filled = prompt_for(instance, template_of(system))
+    filled = prompt_for(instance, template_of(system, ""))
     assert filled.startswith("Summarise: {{7*7}}")
     assert filled.endswith("{unknown} {0}")
     assert "{0.__class__}" in filled
@@ -482,12 +483,12 @@ def test_a_conversation_is_sent_as_turns():
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": "Yes?"},
     ]
-    assert [(m.role, m.content) for m in prompt_for(instance, template_of(system))] == [
+    assert [(m.role, m.content) for m in prompt_for(instance, template_of(system, ""))] == [
         ("user", "Hi"),
         ("assistant", "Yes?"),
     ]
     system.prompt_template = "Be brief."
-    assert prompt_for(instance, template_of(system))[0].role == "system"
+    assert prompt_for(instance, template_of(system, ""))[0].role == "system"
 
 
 def test_the_pace_is_of_this_run():
@@ -756,10 +757,12 @@ def test_the_seed_of_a_sample_does_not_depend_on_which_others_are_there(monkeypa
     System.objects.update(language_model="m")
     system = study.ordered_systems()[0]
     instance = study.dataset.instances.get()
-    Generation.objects.create(instance=instance, system=system, sample_index=1, text="imported")
+    Generation.objects.create(
+        instance=instance, system=system, sample_index=1, text="before", params={"server": "gpu1"}
+    )
     scripted(monkeypatch, lambda n, request: texts(request))
     job = queued(study, samples=4, server="gpu1")
     run_job(job_id=job.pk)
     base = seed_for(0, instance.key, system.name)
-    rows = Generation.objects.filter(system=system).exclude(text="imported")
+    rows = Generation.objects.filter(system=system).exclude(text="before")
     assert {row.sample_index: row.seed - base for row in rows} == {0: 0, 2: 2, 3: 3}

@@ -13,7 +13,7 @@ from tiebreak.gateway import GatewayError, Message, Prompt, Sampled, SampleReque
 
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
-_PLACEHOLDER = re.compile(r"\{(?:(source|reference|category)|field ([^{}]+))\}")
+PLACEHOLDER = re.compile(r"\{(?:(source|reference|category)|field ([^{}]+))\}")
 
 
 class Prompted(Protocol):
@@ -115,7 +115,7 @@ def prompt_for(instance: Prompted, template: str) -> Prompt:
     system message.
     """
     # All names are replaced in one pass so that braces in the inserted texts stay as they are.
-    filled = _PLACEHOLDER.sub(lambda match: _filled_in(instance, match), template)
+    filled = PLACEHOLDER.sub(lambda match: _filled_in(instance, match), template)
     if not instance.messages:
         return filled
     turns = [_turn(message) for message in instance.messages]

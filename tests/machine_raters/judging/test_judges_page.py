@@ -115,7 +115,7 @@ def test_the_page_has_one_form_at_a_time(client, study, address, model):
 
 
 def test_the_form_offers_the_models_that_the_server_lists(client, study, settings):
-    address = reverse("machine_raters:model-names", args=[study.pk])
+    address = reverse("studies:model-names", args=[study.pk])
     with StubServer() as stub:
         here = {"provider": "http", "base_url": stub.base_url, "allowed_hosts": [stub.host]}
         own = {"provider": "vllm", "model": "/weights/tiny"}

@@ -23,7 +23,7 @@ from studies.models import (
 )
 from tests.annotation.pilots import draft_of, import_pilot
 from tests.confirming import post_confirmed
-from tests.pages import codes_on, numbers_in, send
+from tests.pages import codes_on, numbers_in
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.similarity import EntityJaccard
 
@@ -322,40 +322,6 @@ def test_a_job_of_another_study_cannot_be_paused(researcher_client):
     researcher_client.post(at(study, "pause"), {"job": job.public_id})
     job.refresh_from_db()
     assert job.status == "queued"
-
-
-def test_a_systems_model_and_decoding_are_set_with_the_dataset(researcher_client):
-    study = make_study(instances=1, member=researcher_client.researcher)
-    Dataset.objects.update(created_by=researcher_client.researcher)
-    systems = list(study.dataset.systems.order_by("name"))
-    values = {"name": "Notes", "notes": "", "systems-TOTAL_FORMS": 2, "systems-INITIAL_FORMS": 2}
-    for n, system in enumerate(systems):
-        values |= {
-            f"systems-{n}-id": system.pk,
-            f"systems-{n}-dataset": study.dataset_id,
-            f"systems-{n}-name": system.name,
-            f"systems-{n}-language_model": f"model-{n}",
-            f"systems-{n}-prompt_template": "Summarise: {source}",
-            f"systems-{n}-decoding": '{"temperature": 0.7}',
-        }
-    address = reverse("admin:studies_dataset_change", args=[study.dataset_id])
-    assert send(researcher_client, address, values).status_code == 302
-    systems[0].refresh_from_db()
-    assert (systems[0].language_model, systems[0].decoding) == ("model-0", {"temperature": 0.7})
-    bad = values | {"systems-0-decoding": '{"trust_remote_code": true}'}
-    (systems,) = researcher_client.post(address, bad).context["inline_admin_formsets"]
-    assert systems.formset.forms[0].has_error("decoding", code="unknown_setting")
-    assert Membership.objects.count() == 1
-    assert "model-0" in researcher_client.get(address).content.decode()
-
-
-def test_a_system_can_have_its_own_server(researcher_client, settings):
-    settings.TIEBREAK_MODEL_SERVERS = {"gpu1": {"provider": "http", "base_url": "http://g:1/v1"}}
-    study = make_study(instances=1, member=researcher_client.researcher)
-    Dataset.objects.update(created_by=researcher_client.researcher)
-    html = researcher_client.get(reverse("admin:studies_dataset_change", args=[study.dataset_id]))
-    assert '<option value="gpu1">' in html.content.decode()
-    assert "g:1" not in html.content.decode()
 
 
 def test_other_temperatures_are_sampled_on_some_instances_and_compared(researcher_client):
