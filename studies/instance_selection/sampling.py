@@ -19,6 +19,7 @@ from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, 
 from studies.models import Generation, Instance, Study, System
 from studies.services import check_is_draft
 from studies.systems.prompts import check_template, template_of
+from studies.systems.services import imported
 from tiebreak.asking.samples import SAMPLES, Wanted, runs, stored_samples
 from tiebreak.errors import DomainError
 from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
@@ -26,6 +27,10 @@ from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000
 CHUNK = 200
+IMPORTED_TEXTS = (
+    "Texts of {names} were imported, and generated ones must not mix with them under one name. Add systems"
+    " with other names on the step Data, and generate their texts."
+)
 
 
 class SamplingJob(JobKind):
@@ -100,6 +105,8 @@ def _create_job(study: Study, options: dict[str, Any], by: User | None) -> Job:
     study = Study.objects.select_for_update().get(pk=study.pk)
     systems = study.ordered_systems()
     check_can_sample(study, systems, options)
+    if not options.get("temperatures"):
+        check_some_own(systems)
     return create_dataset_job(study=study, kind=SamplingJob.name, options=options, by=by)
 
 
@@ -115,6 +122,24 @@ def check_can_sample(study: Study, systems: list[System], options: dict[str, Any
     _check_unmixed(systems, is_dummy=is_dummy_job(options))
     if study.dataset is not None:
         check_template(str(options.get("prompt", "")), study.dataset)
+
+
+def sampled_systems(systems: list[System]) -> list[System]:
+    """Return the systems of which texts are sampled under their names.
+
+    Perturbed copies are made from texts. A system with imported texts gets no others, which another
+    prompt or model may have made.
+    """
+    own = [system for system in systems if system.perturbed_from_id is None]
+    texts = imported(Generation.objects.filter(system__in=own))
+    foreign = set(texts.order_by().values_list("system", flat=True).distinct())
+    return [system for system in own if system.pk not in foreign]
+
+
+def check_some_own(systems: list[System]) -> None:
+    if systems and not sampled_systems(systems):
+        names = ", ".join(system.name for system in systems)
+        raise DomainError("imported_texts", IMPORTED_TEXTS.format(names=names))
 
 
 def _study_of(job: Job) -> Study:
@@ -160,11 +185,10 @@ def _scope(job: Job, study: Study) -> tuple[list[System], QuerySet[Instance]]:
     """
     dataset = study.dataset
     assert dataset is not None
-    # Perturbed copies are made from texts, and nothing may be sampled among them.
-    systems = [system for system in study.ordered_systems() if system.perturbed_from_id is None]
     temperatures = job.options.get("temperatures")
     if not temperatures:
-        return systems, dataset.instances.all()
+        return sampled_systems(study.ordered_systems()), dataset.instances.all()
+    systems = [system for system in study.ordered_systems() if system.perturbed_from_id is None]
     ids = some_instances(
         dataset, int(job.options["instances"]), seed=int(job.options.get("seed", 0))
     )

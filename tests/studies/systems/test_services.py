@@ -4,7 +4,8 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from jobs.models import Job
-from studies.instance_selection.sampling import start_sampling
+from jobs.services import stop_job
+from studies.instance_selection.sampling import SamplingJob, start_sampling
 from studies.model_servers import FAKE
 from studies.models import Generation, Instance, Study, System
 from studies.systems.prompts import placeholders_of
@@ -139,3 +140,39 @@ def test_a_system_makes_as_many_texts_as_it_says_and_from_its_own_seed(study):
 def test_the_prompt_of_a_job_is_checked_like_that_of_a_system(study):
     with refused("unknown_placeholder"):
         start_sampling(study=study, options={"server": FAKE, "prompt": "{source} {topic}"})
+
+
+def import_texts(study: Study, name: str) -> None:
+    rows = [
+        Generation(
+            instance=instance, system=study.systems.get(name=name), sample_index=0, text="Theirs."
+        )
+        for instance in study.dataset.instances.all()
+    ]
+    Generation.objects.bulk_create(rows)
+
+
+def test_no_text_is_generated_under_a_name_with_imported_ones(study, settings, monkeypatch):
+    settings.TIEBREAK_MODEL_SERVERS = {"here": {"provider": "vllm", "model": "tiny"}}
+    asked = {"server": "here", "samples": 2}
+    import_texts(study, "system-0")
+    monkeypatch.setattr("studies.instance_selection.sampling.send", lambda job: None)
+    job = start_sampling(study=study, options=asked)
+    chunks = list(SamplingJob().plan(job))
+    assert [chunk.payload["system"] for chunk in chunks] == [study.systems.get(name="system-1").pk]
+    stop_job(job=job)
+    import_texts(study, "system-1")
+    with refused("imported_texts") as refusal:
+        start_sampling(study=study, options=asked)
+    assert "system-0" in refusal.value.message
+    Generation.objects.update(params={"server": "here"})  # as exported, and imported again
+    assert start_sampling(study=study, options=asked)
+
+
+def test_imported_texts_have_variants_at_other_temperatures(study, settings, monkeypatch):
+    settings.TIEBREAK_MODEL_SERVERS = {"here": {"provider": "vllm", "model": "tiny"}}
+    import_texts(study, "system-0")
+    import_texts(study, "system-1")
+    monkeypatch.setattr("studies.instance_selection.sampling.send", lambda job: None)
+    at = {"temperatures": [0.3], "instances": 3}
+    assert start_sampling(study=study, options={"server": "here", **at})
