@@ -4,7 +4,9 @@ from jobs.kinds import register_kind
 from studies.data.model_copies import ModelCopiesJob
 from studies.instance_selection.sampling import SamplingJob
 from studies.instance_selection.scoring import ScoringJob
+from studies.instance_selection.trial import SystemTrialJob
 
 register_kind(SamplingJob)
 register_kind(ScoringJob)
 register_kind(ModelCopiesJob)
+register_kind(SystemTrialJob)
