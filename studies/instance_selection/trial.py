@@ -16,6 +16,7 @@ from studies.instance_selection.sampling import (
     request_for,
     samples_of,
     server_of,
+    wanted_of,
 )
 from studies.instance_selection.temperatures import some_instances
 from studies.model_servers import RequestTally
@@ -51,7 +52,7 @@ class SystemTrialJob(JobKind):
             for instance in Instance.objects.filter(pk__in=payload["instances"]).order_by("pk"):
                 started = monotonic()
                 try:
-                    request = request_for(job, system, instance)
+                    request = request_for(wanted_of(job, system, instance), system, instance)
                     response = next(iter(models.sample([request])))
                 except GatewayError as error:
                     response = Failed("", error)

@@ -5,12 +5,12 @@ from typing import Any
 from django import forms
 
 from studies.design.opened_forms import OpenedForm
-from studies.instance_selection.sampling import MAX_TOKENS, TEMPERATURE
 from studies.model_servers import check_model, server_names
 from studies.models import Dataset, System, dataset as bounds
 from studies.refusals import told_on
 from studies.systems.prompts import placeholders_of
 from studies.systems.services import SETTINGS
+from tiebreak.asking.samples import MAX_TOKENS, TEMPERATURE
 
 DECODING = ("temperature", "top_p", "max_tokens", "samples", "seed", "stop")
 NEWLINE = "\\n"
