@@ -1,23 +1,20 @@
 """Model servers of this installation: opening them, and the progress of asking them."""
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 
 from jobs.kinds import Progress
 from studies.instance_selection.resident import RESIDENT
-from tiebreak.asking.tally import Tally, store_in_lots
+from tiebreak.asking.tally import Tally
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
-    Failed,
     GatewayError,
-    LabelLogprobs,
     Models,
     ModelSettings,
-    Sampled,
     open_models,
 )
 
@@ -106,15 +103,3 @@ class RequestTally(Tally):
 
     def progress(self) -> Progress:
         return Progress(self.done, self.failed, problem=self.problem, must_stop=self.must_stop)
-
-
-def ask_and_store(
-    responses: Iterable[Sampled | LabelLogprobs | Failed],
-    pending: MutableMapping[str, Asked],
-    store: Callable[[list[tuple[Asked, Any]]], int],
-    tally: RequestTally,
-    note: Callable[[list[tuple[Asked, GatewayError]]], None] | None = None,
-) -> Iterator[Progress]:
-    """Yield the progress after each lot of answers that is stored; see `store_in_lots`."""
-    for _ in store_in_lots(responses, pending, store, tally, note):
-        yield tally.progress()

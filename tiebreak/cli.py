@@ -440,14 +440,13 @@ def verify(options: Namespace) -> Outcome:
 
 def add_separability_options(parser: ArgumentParser) -> None:
     """Add the options of `separability`."""
-    parser.add_argument(
+    _add_file_options(
+        parser,
         "generations",
-        type=Path,
-        metavar="GENERATIONS",
-        help="texts with the columns instance, system, sample_index and text (.jsonl, .csv, .parquet), or"
+        "texts with the columns instance, system, sample_index and text (.jsonl, .csv, .parquet), or"
         " a bundle (folder or .zip)",
+        out="scores.parquet",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="scores.parquet")
     parser.add_argument(
         "--similarity",
         default=DEFAULT,
@@ -469,7 +468,6 @@ def add_separability_options(parser: ArgumentParser) -> None:
         "--workers", type=int, default=1, help="processes, for a similarity without a model"
     )
     parser.add_argument("--figures", type=Path, metavar="DIR", help="write figures into a folder")
-    _add_json_option(parser)
 
 
 def separability(options: Namespace) -> Outcome:
@@ -498,13 +496,12 @@ def separability(options: Namespace) -> Outcome:
 
 def add_select_options(parser: ArgumentParser) -> None:
     """Add the options of `select`."""
-    parser.add_argument(
+    _add_file_options(
+        parser,
         "scores",
-        type=Path,
-        metavar="SCORES",
-        help="scores of `tiebreak separability`, or the table separability of an export",
+        "scores of `tiebreak separability`, or the table separability of an export",
+        out="selection.parquet",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="selection.parquet")
     parser.add_argument(
         "--n", type=int, required=True, metavar="N", help="instances per pair of systems"
     )
@@ -528,7 +525,6 @@ def add_select_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--similarity", default="", metavar="NAME", help="one of several")
-    _add_json_option(parser)
 
 
 def select(options: Namespace) -> Outcome:
@@ -551,14 +547,13 @@ def select(options: Namespace) -> Outcome:
 
 def add_sample_options(parser: ArgumentParser) -> None:
     """Add the options of `sample`."""
-    parser.add_argument(
+    _add_file_options(
+        parser,
         "prompts",
-        type=Path,
-        metavar="PROMPTS",
-        help="instances with the columns id and source, or messages (.jsonl, .csv, .parquet), or a bundle"
+        "instances with the columns id and source, or messages (.jsonl, .csv, .parquet), or a bundle"
         " (folder or .zip)",
+        out="generations.parquet",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="generations.parquet")
     parser.add_argument(
         "--systems",
         type=Path,
@@ -570,7 +565,6 @@ def add_sample_options(parser: ArgumentParser) -> None:
         "--k", type=int, default=SAMPLES, help=f"texts of each system for each instance; {SAMPLES}"
     )
     parser.add_argument("--seed", type=int, default=0)
-    _add_json_option(parser)
 
 
 def sample(options: Namespace) -> Outcome:
@@ -578,7 +572,6 @@ def sample(options: Namespace) -> Outcome:
     if options.k < 1:
         raise DomainError("bad_option", "--k must be 1 or more.", status=400)
     with _as_domain_errors(options.out):
-        check_output(options.out)
         answers = sample_file(
             options.prompts,
             options.out,
@@ -592,14 +585,13 @@ def sample(options: Namespace) -> Outcome:
 
 def add_judge_options(parser: ArgumentParser) -> None:
     """Add the options of `judge`."""
-    parser.add_argument(
+    _add_file_options(
+        parser,
         "pairs",
-        type=Path,
-        metavar="PAIRS",
-        help="items with the columns unit, text_a and text_b, and what ratings say of items (.jsonl,"
+        "items with the columns unit, text_a and text_b, and what ratings say of items (.jsonl,"
         " .csv, .parquet)",
+        out="ratings.parquet",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="ratings.parquet")
     parser.add_argument(
         "--judge",
         type=Path,
@@ -607,13 +599,11 @@ def add_judge_options(parser: ArgumentParser) -> None:
         metavar="judge.toml",
         help="the judge: its model, model server, guidelines and criteria",
     )
-    _add_json_option(parser)
 
 
 def judge(options: Namespace) -> Outcome:
     """Let a judge rate items, pairs in both orders."""
     with _as_domain_errors(options.out):
-        check_output(options.out)
         questions, spec = read_judge(options.judge)
         answers = judge_file(
             options.pairs, options.out, questions, spec, report=_progress("ratings")
@@ -721,6 +711,13 @@ def add_choice_options(parser: ArgumentParser | _ArgumentGroup) -> None:
 
 def _choice(options: Namespace) -> Choice:
     return Choice.parse(options.columns, options.leave_out, fill_down=options.fill_down)
+
+
+def _add_file_options(parser: ArgumentParser, name: str, about: str, *, out: str) -> None:
+    """Add the options of all commands that make one file of another."""
+    parser.add_argument(name, type=Path, metavar=name.upper(), help=about)
+    parser.add_argument("--out", type=Path, required=True, metavar=out)
+    _add_json_option(parser)
 
 
 def _add_json_option(parser: ArgumentParser) -> None:

@@ -26,11 +26,12 @@ from machine_raters.kind import MachineJob
 from machine_raters.messages import JUDGE_WITHOUT_STEPS, NO_MODEL
 from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
-from studies.model_servers import RequestTally, ask_and_store, open_server
+from studies.model_servers import RequestTally, open_server
 from studies.models import Unit
 from tiebreak.asking.prompts import B_FIRST, prompt_of
 from tiebreak.asking.replies import MAX_CHARACTERS, Response, reply_of
 from tiebreak.asking.requests import Request, request_of, responses
+from tiebreak.asking.tally import store_in_lots
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
@@ -279,7 +280,8 @@ def _ask(
             note_failures(one, failures)
 
     answers = responses(question.judge, models, requests)
-    yield from ask_and_store(answers, pending, store, tally, note)
+    for counted in store_in_lots(answers, pending, store, tally, note):
+        yield counted.progress()
 
 
 def requests_of(

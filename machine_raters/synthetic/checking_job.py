@@ -25,11 +25,12 @@ from machine_raters.models import (
 )
 from machine_raters.services.raters import in_use, lock_in_use, machine_of
 from machine_raters.synthetic.passages import Passage, passages_of
-from studies.model_servers import RequestTally, ask_and_store
+from studies.model_servers import RequestTally
 from studies.models import Generation, Unit, UnitText
 from tiebreak.asking.prompts import A_FIRST, B_FIRST
 from tiebreak.asking.replies import MAX_CHARACTERS, Response
 from tiebreak.asking.requests import responses
+from tiebreak.asking.tally import store_in_lots
 
 
 class SyntheticCheckJob(MachineJob):
@@ -97,7 +98,9 @@ def _ask(
 
     with open_judge(question.together) as models:
         requests = requests_of(question, missing, pending, tally)
-        yield from ask_and_store(responses(question.judge, models, requests), pending, store, tally)
+        answers = responses(question.judge, models, requests)
+        for counted in store_in_lots(answers, pending, store, tally):
+            yield counted.progress()
 
 
 def as_unit(item: SyntheticItem, passage: Passage) -> Unit:

@@ -18,9 +18,9 @@ from machine_raters.synthetic.items import put_together
 from machine_raters.synthetic.passages import Passage, chosen_passages, examples_for, passages_of
 from studies.model_servers import (
     RequestTally,
-    ask_and_store,
     open_server,
 )
+from tiebreak.asking.tally import store_in_lots
 from tiebreak.gateway import GatewayError, Message, Models, Sampled, SampleRequest
 from tiebreak.gateway.protocol import COMPLETE, prompt_sha256
 from tiebreak.similarity import similarity
@@ -178,7 +178,7 @@ class _Work:
             return
         pending: dict[str, _Asked] = {}
         responses = models.sample(self._requests(kind, pending))
-        for _ in ask_and_store(responses, pending, self._store, self.tally):
+        for _ in store_in_lots(responses, pending, self._store, self.tally):
             yield self.progress()
 
     def progress(self) -> Progress:

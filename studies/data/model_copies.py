@@ -25,12 +25,12 @@ from studies.data.perturbed_copies import (
 )
 from studies.model_servers import (
     RequestTally,
-    ask_and_store,
     open_server,
     server_settings,
 )
 from studies.models import Generation, RefusedCopy, Study, StudyEvent, System
 from studies.services import check_is_draft, record_event, use_dataset_systems
+from tiebreak.asking.tally import store_in_lots
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import Message, Sampled, SampleRequest
 from tiebreak.gateway.protocol import COMPLETE, prompt_sha256
@@ -104,7 +104,9 @@ class ModelCopiesJob(JobKind):
             with open_server(
                 options["server"], options["language_model"], advice=NO_MODEL
             ) as models:
-                yield from ask_and_store(models.sample(requests), pending, work.store, tally)
+                answers = models.sample(requests)
+                for counted in store_in_lots(answers, pending, work.store, tally):
+                    yield counted.progress()
         yield tally.progress()
 
 

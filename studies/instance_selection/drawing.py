@@ -20,7 +20,7 @@ from studies.models import (
 from studies.services import check_is_draft, record_event
 from tiebreak.errors import DomainError
 from tiebreak.stats.core.results import none_if_nan
-from tiebreak.stats.design.drawing import SamplingFrame, draw_from
+from tiebreak.stats.design.drawing import Draw, SamplingFrame, draw_from
 
 Pair = tuple[int, int]
 BATCH = 1000
@@ -87,7 +87,7 @@ def selection_previews(
     """Preview the selection for each system pair, by default from scored instances. Reads only."""
     previews = {}
     for pair, frame in (scored_frames(study) if frames is None else frames).items():
-        selection = draw_from(frame, design)
+        selection = draw_from(frame, Draw.of(design))
         is_selected = selection.selected
         previews[pair] = SelectionPreview(
             instances=int(is_selected.sum()),
@@ -164,7 +164,7 @@ def draw_instances(
 
 
 def _rows(pair: Pair, frame: SamplingFrame, design: InstanceSelection) -> list[SelectedInstance]:
-    selection = draw_from(frame, design)
+    selection = draw_from(frame, Draw.of(design))
     return [
         SelectedInstance(
             study=design.study,

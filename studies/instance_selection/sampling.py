@@ -15,12 +15,13 @@ from jobs.models import Job
 from jobs.services import send
 from studies.data.dataset_jobs import create_dataset_job
 from studies.instance_selection.temperatures import at_temperatures, some_instances
-from studies.model_servers import FAKE, NO_SERVER, RequestTally, ask_and_store, open_server
+from studies.model_servers import FAKE, NO_SERVER, RequestTally, open_server
 from studies.models import Generation, Instance, Study, System
 from studies.services import check_is_draft
 from studies.systems.prompts import check_template, template_of
 from studies.systems.services import imported
 from tiebreak.asking.samples import SAMPLES, Wanted, runs, stored_samples
+from tiebreak.asking.tally import store_in_lots
 from tiebreak.errors import DomainError
 from tiebreak.gateway import GatewayError, Models, Sampled, SampleRequest
 
@@ -209,7 +210,8 @@ def _sample_system(
             Generation.objects.bulk_create(rows, ignore_conflicts=True)
         return len(rows)
 
-    yield from ask_and_store(models.sample(requests), pending, store, tally)
+    for counted in store_in_lots(models.sample(requests), pending, store, tally):
+        yield counted.progress()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ MAX_FAILURES = 20
 HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed", "no_choices"}
 Answer = TypeVar("Answer")
 Asked = TypeVar("Asked")
+T = TypeVar("T", bound="Tally")
 
 
 @dataclass
@@ -46,10 +47,10 @@ def store_in_lots(
     responses: Iterable[Sampled | LabelLogprobs | Failed],
     pending: MutableMapping[str, Asked],
     store: Callable[[list[tuple[Asked, Any]]], int],
-    tally: Tally,
+    tally: T,
     note: Callable[[list[tuple[Asked, GatewayError]]], None] | None = None,
-) -> Iterator[Tally]:
-    """Store the answers in lots as they come, and yield after each lot that is stored.
+) -> Iterator[T]:
+    """Store the answers in lots as they come, and yield the tally after each lot that is stored.
 
     ``responses`` sends the requests while it is read. ``pending`` has what each request on its way
     was for, by the request's id. ``store`` commits a lot and returns how many rows it stored;

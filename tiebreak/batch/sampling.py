@@ -1,6 +1,6 @@
 """Texts of systems for a file of prompts, through model servers: what the server's job samples."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -100,46 +100,32 @@ def sample_file(
             asking = Asking(begun, number * len(systems.systems) * samples, report)
             pairs = zip(systems.systems, systems.models, strict=True)
             for part, (system, spec) in enumerate(pairs):
-                wanted = partial(system.wanted, seed=seed)
-                missing = _missing(asking, source, part, wanted, samples)
-                is_dummy = spec.provider == FAKE
-                made_by = {"server": system.server, "is_dummy": is_dummy}
+                questions = _questions(asking, source, part, system, samples=samples, seed=seed)
                 with closing(open_models(spec)) as models:
-                    asking.ask(models.sample, _questions(asking, missing, made_by))
+                    asking.ask(models.sample, questions)
             return asking.finish(out, GENERATIONS)
 
 
-def _missing(
-    asking: Asking,
-    source: Source,
-    part: int,
-    wanted: Callable[[str, Sequence[int]], Wanted],
-    samples: int,
-) -> Iterator[tuple[Key, InstanceRow, Wanted]]:
-    """Yield the instances that lack samples of a system, with the samples that can be drawn together."""
+def _questions(
+    asking: Asking, source: Source, part: int, system: SystemSettings, *, samples: int, seed: int
+) -> Iterator[Question]:
+    """Yield a request for the samples that an instance lacks, as far as they can be drawn together."""
     for item, (_, instance) in enumerate(source.instances(Problems())):
         present = asking.answered(item, part)
         for indices in runs(i for i in range(samples) if i not in present):
-            yield (item, part, indices[0]), instance, wanted(instance.id, indices)
-
-
-def _questions(
-    asking: Asking, missing: Iterator[tuple[Key, InstanceRow, Wanted]], made_by: Row
-) -> Iterator[Question]:
-    for key, instance, wanted in missing:
-        about = {"instance": wanted.key, "system": wanted.system, "samples": [*wanted.indices]}
-        try:
-            request = wanted.request(f"{key}", instance)
-        except GatewayError as error:
-            asking.refuse(key, about, error)
-            continue
-        yield Question(key, about, request, partial(_rows, key, wanted, request, made_by))
+            key, wanted = (item, part, indices[0]), system.wanted(instance.id, indices, seed)
+            about = {"instance": instance.id, "system": system.name, "samples": [*indices]}
+            try:
+                request = wanted.request(f"{key}", instance)
+            except GatewayError as error:
+                asking.refuse(key, about, error)
+                continue
+            yield Question(key, about, request, partial(_rows, key, wanted, request, system.server))
 
 
 def _rows(
-    key: Key, wanted: Wanted, request: SampleRequest, made_by: Row, response: Sampled
+    key: Key, wanted: Wanted, request: SampleRequest, server: str, response: Sampled
 ) -> Iterator[tuple[Key, Row]]:
-    item, part, _ = key
-    for row in stored_samples(wanted, request, response, made_by["server"]):
-        named = {"instance": wanted.key, "system": wanted.system, **row}
-        yield (item, part, row["sample_index"]), {**named, "is_dummy": made_by["is_dummy"]}
+    about = {"instance": wanted.key, "system": wanted.system, "is_dummy": server == FAKE}
+    for row in stored_samples(wanted, request, response, server):
+        yield (*key[:2], row["sample_index"]), {**about, **row}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tiebreak.batch.texts import Source, check_chosen, open_texts
+from tiebreak.batch.texts import Source, open_texts
 from tiebreak.batch.unfinished import Unfinished, digest_of, unfinished
 from tiebreak.digits import in_digits, percent
 from tiebreak.errors import DomainError
@@ -35,6 +35,7 @@ from tiebreak.stats.core.validation import FloatArray
 from tiebreak.stats.design.separability import TOO_FEW
 
 LOT = 100
+QUANTILES = (0.05, 0.5, 0.95)
 ONE_SYSTEM = (
     "There are texts of one system only. Separability compares two; add the texts of another."
 )
@@ -87,14 +88,23 @@ class PairScores:
     reasons: Counter[str] = field(default_factory=Counter)
 
     @property
-    def name(self) -> str:
-        return " – ".join(self.names)
-
-    @property
     def known(self) -> FloatArray:
         """δ where it is defined."""
         values: FloatArray = self.delta[~np.isnan(self.delta)]
         return values
+
+    def summary(self) -> dict[str, Any]:
+        """Return how δ is distributed over the instances that have one, and why others have none."""
+        known = self.known
+        spread = np.quantile(known, QUANTILES).tolist() if len(known) else [None] * len(QUANTILES)
+        return {
+            "scored": len(known),
+            "mean": float(known.mean()) if len(known) else None,
+            "quantiles": spread,
+            "above_zero": float((known > 0).mean()) if len(known) else None,
+            "undefined": dict(self.reasons),
+            "truncated": self.truncated,
+        }
 
     def figure(self) -> Figure:
         known = ~np.isnan(self.delta)
@@ -111,6 +121,11 @@ class Scored:
     new: int
     pairs: tuple[PairScores, ...]
 
+    def as_json(self) -> dict[str, Any]:
+        pairs = {" – ".join(one.names): one.summary() for one in self.pairs}
+        about = {"similarity": self.similarity, "instances": self.instances, "new": self.new}
+        return {**about, "pairs": pairs}
+
     def lines(self) -> Iterator[str]:
         """Yield what was found, as a table with a row for each pair."""
         yield (
@@ -118,39 +133,21 @@ class Scored:
             f" {counted(self.instances, 'instance')}, {counted(self.new, 'new score')}."
         )
         yield ""
-        yield from as_table(
-            ("", "scored", "mean δ", "5%", "median", "95%", "above 0"), self._table()
-        )
-
-    def _table(self) -> Iterator[list[str]]:
-        for one in self.pairs:
-            cells = ["–"] * 5
-            if len(one.known):
-                spread = np.quantile(one.known, [0.05, 0.5, 0.95])
-                numbers = [in_digits(float(value)) for value in (one.known.mean(), *spread)]
-                cells = [*numbers, percent(float((one.known > 0).mean()))]
-            yield [one.name, f"{len(one.known):,}", *cells]
+        rows = []
+        for pair, one in self.as_json()["pairs"].items():
+            numbers = [one["mean"], *one["quantiles"]]
+            shown = ["–" if number is None else in_digits(number) for number in numbers]
+            above = "–" if one["above_zero"] is None else percent(one["above_zero"])
+            rows.append([pair, f"{one['scored']:,}", *shown, above])
+        yield from as_table(("", "scored", "mean δ", "5%", "median", "95%", "above 0"), rows)
 
     def problems(self) -> Iterator[str]:
         """Yield a sentence about what has no δ, with the reason, and about texts that were cut."""
-        for one in self.pairs:
-            for reason, n in one.reasons.items():
-                yield f"{one.name}: {counted(n, 'instance')} without δ. {reason}"
-            if one.truncated:
-                yield f"{one.name}: only the beginning of {counted(one.truncated, 'text')} was read."
-
-    def as_json(self) -> dict[str, Any]:
-        pairs = {
-            one.name: {
-                "scored": len(one.known),
-                "mean": float(one.known.mean()) if len(one.known) else None,
-                "undefined": dict(one.reasons),
-                "truncated": one.truncated,
-            }
-            for one in self.pairs
-        }
-        about = {"similarity": self.similarity, "instances": self.instances, "new": self.new}
-        return {**about, "pairs": pairs}
+        for pair, one in self.as_json()["pairs"].items():
+            for reason, n in one["undefined"].items():
+                yield f"{pair}: {counted(n, 'instance')} without δ. {reason}"
+            if cut := one["truncated"]:
+                yield f"{pair}: only the beginning of {counted(cut, 'text')} was read."
 
     def figures(self) -> list[Figure]:
         """Return the figures of pairs that have a δ."""
@@ -227,7 +224,10 @@ def _load(begun: Unfinished, source: Source, chosen: Sequence[str]) -> None:
             )
             problems.add(source.table.name, line, "duplicate_sample", reason)
     problems.check()
-    check_chosen(systems, seen)
+    if unknown := sorted({*systems} - {*seen}):
+        names = ", ".join(map(repr, unknown))
+        sentence = f"No row has the system {names}. The systems are: {', '.join(seen)}."
+        raise DomainError("unknown_system", sentence, status=400)
     if len(systems) < LEAST:
         raise DomainError("one_system", ONE_SYSTEM, status=400)
     begun.note("systems", list(systems))

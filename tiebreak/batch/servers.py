@@ -55,8 +55,8 @@ def model_settings(
     """
     if not name and len(servers) == 1:
         [name] = servers
-    if name == FAKE:
-        return name, ModelSettings(FAKE, model)
+    if name == FAKE or servers.get(name, {}).get("provider") == FAKE:
+        return FAKE, ModelSettings(FAKE, model)
     if name not in servers:
         listed = ", ".join(servers) or "none"
         sentence = f"{where} names the server {name!r}; the file's servers are: {listed}."

@@ -1,6 +1,6 @@
 """Instances and generations in the bundle's form, from a bundle or from one table, row by row."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -108,11 +108,3 @@ def _value(name: str, value: Any) -> Any:
     if name == "is_dummy":
         return {"true": True, "false": False}.get(value.casefold(), value)
     return value
-
-
-def check_chosen(chosen: Iterable[str], known: Iterable[str]) -> None:
-    """Raise `DomainError` if a system was chosen that the file does not have."""
-    if unknown := sorted({*chosen} - {*known}):
-        names = ", ".join(map(repr, unknown))
-        sentence = f"No row has the system {names}. The systems are: {', '.join(known)}."
-        raise DomainError("unknown_system", sentence, status=400)

@@ -1,7 +1,7 @@
 """Draws of instances from scored ones, as the server, the command and the check of exports make them."""
 
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 import numpy as np
 
@@ -57,23 +57,6 @@ class SamplingFrame:
         return cls(" ".join(pair), instances[known], raw[known], delta[known])
 
 
-class DrawDesign(Protocol):
-    """A design by which instances are drawn from a frame."""
-
-    @property
-    def design(self) -> str: ...
-    @property
-    def instances(self) -> int: ...
-    @property
-    def control_share(self) -> float: ...
-    @property
-    def weights(self) -> str: ...
-    @property
-    def floor(self) -> float: ...
-    @property
-    def seed(self) -> int: ...
-
-
 @dataclass(frozen=True)
 class Draw:
     """A design with its seed, which is all that a draw from a frame depends on."""
@@ -85,8 +68,13 @@ class Draw:
     floor: float
     seed: int
 
+    @classmethod
+    def of(cls, design: Any) -> "Draw":
+        """Return a draw with the settings of a design that is stored with others."""
+        return cls(*(getattr(design, setting.name) for setting in fields(cls)))
 
-def draw_from(frame: SamplingFrame, design: DrawDesign) -> Selection:
+
+def draw_from(frame: SamplingFrame, design: Draw) -> Selection:
     """Draw from a sampling frame. The same design and seed always give the same selection."""
     if not design.floor <= MAX_FLOOR:
         raise DomainError("odd_floor", FLOOR_TOO_HIGH)
@@ -116,7 +104,7 @@ def draw_from(frame: SamplingFrame, design: DrawDesign) -> Selection:
     )
 
 
-def _weights(frame: SamplingFrame, design: DrawDesign) -> FloatArray:
+def _weights(frame: SamplingFrame, design: Draw) -> FloatArray:
     if design.weights != LOGISTIC:
         return floored_weights(frame.raw, floor=design.floor)
     if not np.isfinite(frame.delta).all():
