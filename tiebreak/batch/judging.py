@@ -12,7 +12,7 @@ from tiebreak.asking.prompts import A_FIRST, B_FIRST, INSTRUCTIONS, prompt_of
 from tiebreak.asking.replies import Response, reply_of
 from tiebreak.asking.requests import check_settings, request_of, responses
 from tiebreak.batch.asking import TABLES, Answers, Asking, Key, Question, Report, count_checked
-from tiebreak.batch.servers import check_names, model_settings, read_settings, settings_as
+from tiebreak.batch.servers import model_settings, read_settings, settings_as
 from tiebreak.batch.texts import LIMITS, check_path, typed
 from tiebreak.batch.unfinished import digest_of, unfinished
 from tiebreak.errors import DomainError, InvalidInput
@@ -106,8 +106,7 @@ class Item:
 
 def read_judge(path: Path) -> tuple[list[JudgeQuestion], ModelSettings]:
     """Return the questions of a settings file's judge, and its model. Raises `DomainError`."""
-    settings = read_settings(path)
-    check_names(settings, ("judge", "criteria", "servers"), path.name)
+    settings = read_settings(path, {"judge": dict, "criteria": list, "servers": dict})
     judge = settings_as(Judge, settings.get("judge", {}), "The judge")
     specs = [settings_as(CriterionSpec, one, "A criterion") for one in settings.get("criteria", [])]
     if not specs or len({one.name for one in specs}) < len(specs):

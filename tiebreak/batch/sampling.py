@@ -15,7 +15,7 @@ from tiebreak.asking.samples import (
     stored_samples,
 )
 from tiebreak.batch.asking import TABLES, Answers, Asking, Key, Question, Report, count_checked
-from tiebreak.batch.servers import FAKE, check_names, model_settings, read_settings, settings_as
+from tiebreak.batch.servers import FAKE, model_settings, read_settings, settings_as
 from tiebreak.batch.texts import Source, open_texts
 from tiebreak.batch.unfinished import digest_of, unfinished
 from tiebreak.errors import DomainError
@@ -40,7 +40,7 @@ class SystemSettings:
     temperature: float = TEMPERATURE
     top_p: float = 1.0
     max_tokens: int = MAX_TOKENS
-    stop: Sequence[str] = ()
+    stop: list[str] = field(default_factory=list)
 
     def wanted(self, key: str, indices: Sequence[int], seed: int) -> Wanted:
         decoding = {name: getattr(self, name) for name in DECODING}
@@ -57,8 +57,7 @@ class Systems:
     @classmethod
     def read(cls, path: Path) -> "Systems":
         """Read a settings file. Raises `DomainError`, and `InvalidInput` for a name."""
-        settings = read_settings(path)
-        check_names(settings, ("servers", "systems"), path.name)
+        settings = read_settings(path, {"servers": dict, "systems": list})
         read = cls()
         for given in settings.get("systems", []):
             system = settings_as(SystemSettings, given, "A system")

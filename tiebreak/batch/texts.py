@@ -25,6 +25,7 @@ from tiebreak.formats.spec import ALL_PAIRS, STUDY_FILE, read_spec
 
 # A file of one's own may be as long as it is; rows are read one after another.
 LIMITS = Limits(rows=maxsize, unpacked=maxsize)
+MAX_INDEX = 2**31
 WHOLE = ("sample_index", "seed")
 OBJECTS = ("params", "messages", "metadata")
 GENERATION_COLUMNS = tuple(column.name for column in fields(GenerationRow))
@@ -68,7 +69,12 @@ class Source:
                 known = {
                     name: row[name] for name in GENERATION_COLUMNS if row.get(name) is not None
                 }
-                yield line, generation_of(typed(known))
+                generation = generation_of(typed(known))
+                if not 0 <= generation.sample_index < MAX_INDEX:
+                    raise InvalidInput(
+                        "not_a_whole_number", "sample_index is no number of a sample"
+                    )
+                yield line, generation
 
 
 @contextmanager

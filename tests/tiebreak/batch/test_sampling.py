@@ -236,6 +236,10 @@ def test_a_server_that_fails_stops_the_run_and_its_key_is_nowhere(
         ('prompt = "In', 'server = "other"\nprompt = "In'),
         ("[[systems]]", "[[system]]"),
         ("[servers.gpu]", "[servers"),
+        ("[servers.gpu]", "[servers]"),
+        ('name = "short"', "name = 5"),
+        ('stop = ["."]', 'stop = "."'),
+        ('[[systems]]\nname = "short"', '[systems.short]\nname = "short"'),
     ],
 )
 def test_settings_that_cannot_work_are_refused_before_anything_is_asked(

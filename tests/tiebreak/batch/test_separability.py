@@ -259,6 +259,8 @@ def test_two_runs_do_not_write_the_same_output(begun, generations, tmp_path, mon
         (lambda rows: rows[4].pop("text"), "line 5"),
         (lambda rows: rows[4].update(sample_index="x"), "line 5"),
         (lambda rows: rows[4].update(instance=None), "line 5"),
+        (lambda rows: rows[4].update(sample_index=-1), "line 5"),
+        (lambda rows: rows[4].update(sample_index=2**70), "line 5"),
     ],
 )
 def test_a_bad_row_is_named_and_nothing_is_left_behind(tmp_path, capsys, change, naming):
