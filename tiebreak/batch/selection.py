@@ -18,7 +18,7 @@ from tiebreak.formats.export_columns import SELECTED
 from tiebreak.formats.rows import Row, read_rows
 from tiebreak.formats.writing import write_rows
 from tiebreak.reading.terminal import as_table
-from tiebreak.similarity.scores import normalised_deltas
+from tiebreak.similarity.scores import normalised_by_pair
 from tiebreak.stats.core.results import none_if_nan
 from tiebreak.stats.design.drawing import Draw, SamplingFrame, draw_from
 from tiebreak.stats.design.selection import CONTROL, Selection
@@ -103,8 +103,9 @@ class _PairScores:
 
     def frame(self, pair: Names) -> SamplingFrame:
         numbers = np.array(self.numbers).reshape(-1, len(NUMBERS))
-        delta = np.array(normalised_deltas(numbers[:, 1:]), dtype=float)
-        return SamplingFrame.of_scores(pair, np.array([*self.instances]), numbers[:, 0], delta)
+        raw, *alignments = numbers.T
+        delta = normalised_by_pair(*alignments)
+        return SamplingFrame.of_scores(pair, np.array([*self.instances]), raw, delta)
 
 
 def _scores(path: Path) -> dict[str, dict[Names, _PairScores]]:

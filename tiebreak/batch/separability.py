@@ -30,7 +30,8 @@ from tiebreak.reading.terminal import as_table
 from tiebreak.reading.words import counted
 from tiebreak.similarity import Similarity, similarity_title
 from tiebreak.similarity.alignment import Instance
-from tiebreak.similarity.scores import Score, normalised_deltas, score_many
+from tiebreak.similarity.scores import Score, normalised_by_pair, score_many
+from tiebreak.stats.core.results import none_if_nan
 from tiebreak.stats.core.validation import FloatArray
 from tiebreak.stats.design.separability import TOO_FEW
 
@@ -83,7 +84,7 @@ class PairScores:
     delta: FloatArray
     cross: FloatArray
     best_self: FloatArray
-    normalised: list[float | None]
+    normalised: FloatArray
     truncated: int
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -284,7 +285,7 @@ def _pair_scores(begun: Unfinished, place: int, names: Names) -> PairScores:
     values = (math.nan if value is None else value for row in rows for value in row)
     delta, cross, a, b = np.fromiter(values, dtype=float).reshape(-1, 4).T
     [cut] = begun.execute("SELECT SUM(truncated) FROM scores WHERE pair = ?", [place]).fetchone()
-    normalised = normalised_deltas(np.column_stack([a, b, cross]))
+    normalised = normalised_by_pair(a, b, cross)
     return PairScores(names, delta, cross, np.maximum(a, b), normalised, cut or 0)
 
 
@@ -307,7 +308,7 @@ def _rows(
             if row["truncated"] is None:
                 row |= {"samples_a": n_a, "samples_b": n_b}
             else:
-                row |= {"separability": next(normalised), **scope}
+                row |= {"separability": none_if_nan(next(normalised)), **scope}
             row["separability_raw"] = row["delta"]
             row["separability_standard_error"] = row["delta_standard_error"]
             row["reason"] = _reason(row, (n_a, n_b), of_pair.names)

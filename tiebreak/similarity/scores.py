@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tiebreak.similarity.alignment import Alignments, Instance, align_many
 from tiebreak.similarity.measure import FloatArray, Similarity
@@ -61,13 +62,16 @@ def score_many(
         yield pending.popleft(), Score.of(alignments)
 
 
-def normalised_deltas(
-    alignments: Sequence[tuple[float | None, ...]] | FloatArray,
-) -> list[float | None]:
+def normalised_by_pair(self_a: ArrayLike, self_b: ArrayLike, cross: ArrayLike) -> FloatArray:
     """Return separability (δ) from alignments that are min–max normalised over all of them.
 
     They belong to one pair of systems and one similarity, over the dataset.
     """
+    scope = "one pair of systems on one dataset"
+    return normalised_separability(self_a, self_b, cross, scope=scope).delta
+
+
+def normalised_deltas(alignments: Sequence[tuple[float | None, ...]]) -> list[float | None]:
+    """Return what `normalised_by_pair` does from an instance's alignments each, as it is stored."""
     columns = np.array(alignments, dtype=float).reshape(-1, 3).T
-    normalised = normalised_separability(*columns, scope="one pair of systems on one dataset")
-    return [none_if_nan(float(delta)) for delta in normalised.delta]
+    return [none_if_nan(delta) for delta in normalised_by_pair(*columns)]

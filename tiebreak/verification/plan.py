@@ -10,8 +10,8 @@ import numpy as np
 
 from tiebreak.formats.evidence import SELECTION, design_digest, texts_digest
 from tiebreak.formats.rows import Row
+from tiebreak.similarity.scores import normalised_by_pair
 from tiebreak.stats.design.drawing import Draw, SamplingFrame, draw_from
-from tiebreak.stats.design.separability import normalised_separability
 from tiebreak.verification.export import NOT_OPENED, Export, NotChecked, check, needed
 from tiebreak.verification.results import Checked
 
@@ -97,7 +97,7 @@ def draw(export: Export, findings: Checked) -> None:
 def _drawn_again(scores: list[Row], pair: tuple[str, str], drawn: Row) -> list[tuple[Any, ...]]:
     """Draw from a pair's scores as the server did; instances without δ are not in the draw."""
     columns = (np.array([row[name] for row in scores], dtype=float) for name in ALIGNMENTS)
-    delta = normalised_separability(*columns, scope="one pair of systems on one dataset").delta
+    delta = normalised_by_pair(*columns)
     raw = np.array([row["separability_raw"] for row in scores], dtype=float)
     names = np.array([row["instance"] for row in scores])
     settings = {column.name: drawn[column.name] for column in fields(Draw)}
