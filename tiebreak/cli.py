@@ -487,7 +487,8 @@ def separability(options: Namespace) -> Outcome:
             workers=options.workers,
             report=_progress("scores"),
         )
-        if options.figures is not None:
+    if options.figures is not None:
+        with _as_domain_errors(options.figures):
             write_figures(options.figures, scored.figures())
     counts = {"out": str(options.out), **scored.as_json()}
     sentence = "\n".join([*scored.lines(), f"Wrote {options.out}."])
@@ -503,7 +504,12 @@ def add_select_options(parser: ArgumentParser) -> None:
         out="selection.parquet",
     )
     parser.add_argument(
-        "--n", type=int, required=True, metavar="N", help="instances per pair of systems"
+        "--n",
+        dest="instances",
+        type=int,
+        required=True,
+        metavar="N",
+        help="instances per pair of systems",
     )
     parser.add_argument(
         "--design",
@@ -514,6 +520,7 @@ def add_select_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--control",
+        dest="control_share",
         type=float,
         default=0.2,
         metavar="SHARE",
@@ -529,17 +536,11 @@ def add_select_options(parser: ArgumentParser) -> None:
 
 def select(options: Namespace) -> Outcome:
     """Draw instances from scores, with known inclusion probabilities."""
-    drawn_by = Draw(
-        design=options.design,
-        instances=options.n,
-        control_share=options.control,
-        weights=options.weights,
-        floor=options.floor,
-        seed=options.seed,
-    )
     with _as_domain_errors(options.out):
         check_output(options.out)
-        drawn = draw_file(options.scores, options.out, drawn_by, similarity=options.similarity)
+        drawn = draw_file(
+            options.scores, options.out, Draw.of(options), similarity=options.similarity
+        )
     counts = {"out": str(options.out), **drawn.as_json()}
     sentence = "\n".join([*drawn.lines(), f"Wrote {options.out}."])
     return Outcome(counts, sentence, tuple(drawn.problems()))
@@ -562,7 +563,10 @@ def add_sample_options(parser: ArgumentParser) -> None:
         help="the systems: their models, model servers, prompts and decoding",
     )
     parser.add_argument(
-        "--k", type=int, default=SAMPLES, help=f"texts of each system for each instance; {SAMPLES}"
+        "--k",
+        type=int,
+        default=SAMPLES,
+        help=f"texts of each system for each instance; {SAMPLES} by default",
     )
     parser.add_argument("--seed", type=int, default=0)
 
