@@ -21,6 +21,7 @@ from tiebreak.formats.cells import check_id
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.rating_cells import parse_cell, written_probabilities
 from tiebreak.formats.rows import Row, read_rows
+from tiebreak.formats.shown_fields import parsed_fields
 from tiebreak.formats.spec import CriterionSpec
 from tiebreak.gateway import GatewayError, ModelSettings, open_models
 from tiebreak.nonresponse import CANNOT_SAY
@@ -122,6 +123,7 @@ def read_judge(path: Path) -> tuple[list[JudgeQuestion], ModelSettings]:
     judge = replace(judge, name=check_id("name", judge.name), server=server)
     scales = [Scale.parse(one.scale) for one in specs]
     check_settings(judge, scales)
+    parsed_fields(judge.fields)
     pairs = zip(specs, scales, strict=True)
     questions = [JudgeQuestion(judge, one, scale, []) for one, scale in pairs]
     for question in questions:

@@ -62,18 +62,19 @@ def unfinished(out: Path, about: Mapping[str, Any], tables: Iterable[str]) -> It
         sentence = f"{out} exists already. Choose another path, or delete it."
         raise DomainError("output_exists", sentence, status=400)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path, timeout=0)) as connection:
-        begun = Unfinished(connection, path)
-        try:
-            _open(begun, about, tables)
-            yield begun
-        except sqlite3.OperationalError as error:
-            sentence = f"{path} cannot be written ({error}). Repeat the command to go on."
-            raise DomainError("cannot_write", sentence) from error
-        finally:
-            if not begun.is_begun:
-                connection.close()
-                path.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(path, timeout=0)) as connection:
+            begun = Unfinished(connection, path)
+            try:
+                _open(begun, about, tables)
+                yield begun
+            finally:
+                if not begun.is_begun:
+                    connection.close()
+                    path.unlink(missing_ok=True)
+    except sqlite3.OperationalError as error:
+        sentence = f"{path} cannot be written ({error}). Repeat the command to go on."
+        raise DomainError("cannot_write", sentence) from error
 
 
 def _open(begun: Unfinished, about: Mapping[str, Any], tables: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -240,6 +241,15 @@ def test_what_was_begun_with_something_else_is_not_mixed(
     assert not begun.exists()
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.write_text("not SQLite" * 50)])
+def test_a_file_of_another_kind_in_the_way_is_named_and_kept(generations, tmp_path, capsys, make):
+    path = tmp_path / "scores.jsonl.unfinished"
+    make(path)
+    assert run(generations, "--out", tmp_path / "scores.jsonl") == 1
+    assert path.name in capsys.readouterr().err
+    assert path.exists()
+
+
 def test_two_runs_do_not_write_the_same_output(begun, generations, tmp_path, monkeypatch):
     statuses = []
 
@@ -317,3 +327,13 @@ def test_several_processes_give_the_same_scores(generations, tmp_path):
     assert run(generations, "--out", tmp_path / "one.jsonl") == 0
     assert run(generations, "--out", tmp_path / "two.jsonl", "--workers", "2") == 0
     assert rows_of(tmp_path / "one.jsonl") == rows_of(tmp_path / "two.jsonl")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_terminal_shows_how_much_is_done(generations, tmp_path, capsys, monkeypatch, is_terminal):
+    monkeypatch.setattr(separability, "LOT", 6)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    assert run(generations, "--out", tmp_path / "scores.jsonl") == 0
+    shown = capsys.readouterr().err
+    done = [line.split()[1:4] for line in re.split("[\r\n]", shown) if line]
+    assert done == [[n, "of", "12"] for n in ("0", "6", "12") if is_terminal]
