@@ -1,6 +1,6 @@
 """What the picture of machine raters says beside a rater's name: its licence, and what ratings cost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from machine_raters.judging.presets import preset_named
@@ -10,16 +10,18 @@ from metrics.models import Licence
 from metrics.results.stopping_page import cost_of_rating
 from studies.models import Study
 from tiebreak.digits import money
+from tiebreak.reading.figures.machines.costs import PER
 from tiebreak.report.model.report import CriterionSection
-
-PER = 100  # ratings, of which costs are told
 
 
 def notes_of_raters(
-    study: Study, about: CriterionSection, licences: Sequence[Licence]
+    study: Study,
+    about: CriterionSection,
+    licences: Sequence[Licence],
+    known: Mapping[str, Decimal],
 ) -> dict[str, str]:
     """Return what is known of annotators and of each machine rater, by the names of the picture."""
-    costs = {name: _in_words(each, study) for name, each in costs_of(study).items()}
+    costs = {name: _in_words(each, study) for name, each in known.items()}
     return {
         name: ", ".join(filter(None, (licence_of(name, licences), costs.get(name))))
         for name in ("annotators", *about.all_units.machines)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -16,24 +17,23 @@ from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
 from metrics.planning.separability_figure import requested_separability, requested_similarity
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
-from metrics.results.machine_notes import PER, costs_of, notes_of_raters, prompts_of
+from metrics.results.machine_notes import costs_of, notes_of_raters, prompts_of
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import MAX_RATERS, PageRows, mean_agreement, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
 from metrics.results.stopping_page import stopping_context
 from studies.access import Right, studies_of
 from studies.models import Study
-from tiebreak.digits import money
 from tiebreak.reading.annotator_tests import annotator_tests
 from tiebreak.reading.charts.chart import key_of
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.by_criterion import criteria_figure, first_shown_figure
+from tiebreak.reading.figures.machines.costs import cost_figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
 from tiebreak.reading.figures.machines.stand_in import (
     categories_figure,
-    highest_first,
     machines_figure,
     stand_in_figure,
 )
@@ -110,7 +110,12 @@ class Shown:
     @cached_property
     def notes(self) -> Mapping[str, str]:
         """What is known of raters beside their ratings."""
-        return notes_of_raters(self.study, self.about, self.licences)
+        return notes_of_raters(self.study, self.about, self.licences, self.costs)
+
+    @cached_property
+    def costs(self) -> Mapping[str, Decimal]:
+        """What a rating costs, by the names of raters."""
+        return costs_of(self.study)
 
     @property
     def ratings(self) -> RatingQuerySet:
@@ -164,7 +169,9 @@ def _has_wins(about: CriterionSection) -> bool:
 def _machines(shown: Shown) -> list[Figure]:
     if not shown.about.all_units.machines:
         return []
-    return [stand_in_figure(shown.about, shown.notes)]
+    costs = {name: float(each) for name, each in shown.costs.items()}
+    drawn = cost_figure(shown.about, costs, shown.study.currency)
+    return [stand_in_figure(shown.about, shown.notes), *filter(None, [drawn])]
 
 
 def _stand_ins(shown: Shown) -> dict[str, Any]:
@@ -205,26 +212,10 @@ def _rater_measures(shown: Shown) -> dict[str, Any]:
 
 
 def _chosen_machine(shown: Shown) -> dict[str, Any]:
-    """Return whose figures are shown, the one that was asked for or is alone, and what agreement costs."""
+    """Return whose figures are shown: the one that was asked for or is alone."""
     machines = shown.about.all_units.machines
     only = next(iter(machines)) if len(machines) == 1 else ""
-    costs, ceilings = costs_of(shown.study), shown.about.noise_ceiling or {}
-    names = highest_first({name: one.agreement for name, one in ceilings.items() if name in costs})
-    rows = [
-        (name, number(ceilings[name].agreement, low=0), ceilings[name].ceiling, costs[name])
-        for name in names
-    ]
-    if rows and "annotators" in costs:
-        first = ceilings[names[0]]
-        people = number(first.annotators, low=0)
-        rows.append(("annotators", people, first.ceiling, costs["annotators"]))
-    return {
-        "machine": shown.query.get("machine", only),
-        "costs": [
-            (name, agreement, ceiling, money(PER * each)) for name, agreement, ceiling, each in rows
-        ],
-        "cost_of": PER,
-    }
+    return {"machine": shown.query.get("machine", only)}
 
 
 def _raters(shown: Shown) -> list[Figure]:
@@ -392,7 +383,7 @@ PAGES = (
     ),
     Page(
         "each-machine",
-        "Machine raters by criterion, kind of item and cost",
+        "Machine raters by criterion and kind of item",
         _each_machine,
         _chosen_machine,
         part_of=MACHINES.slug,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import tiebreak
 from annotation.counts import StudyCounts, study_counts
-from metrics.exports.document.machine_raters import machine_sections
+from metrics.exports.document.machine_raters import cost_sections, machine_sections
 from metrics.exports.document.planned import departures, plan_blocks
 from metrics.exports.document.study_facts import (
     criteria_table,
@@ -118,6 +118,7 @@ def build_document(
             DocumentSection("Participants and ratings", _participants(study, counts)),
             *machine_sections(study),
             *result_sections(report),
+            *cost_sections(study, report),
             *licence_sections(study),
             *synthetic_sections(study),
             methods(references),

@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterator
 from annotation.models import Rater, Rating
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.models import Baseline, Judge, Jury
+from metrics.results.machine_notes import costs_of
 from studies.models import Study
 from tiebreak.formats.rows import Row
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim
+from tiebreak.reading.document.results import captioned
+from tiebreak.reading.figures.machines.costs import TITLE as COST_TITLE, cost_figure
 from tiebreak.reading.words import counted
+from tiebreak.report import Report
 
 TITLE = "Machine raters"
 COLUMNS = ("Machine rater", "Criterion", "Kind", "What it is")
@@ -32,6 +36,14 @@ def machine_sections(study: Study) -> list[DocumentSection]:
             by_judge.setdefault(row["rater"], []).append(row)
     judges = [block for of_judge in by_judge.values() for block in _judge(of_judge)]
     return [DocumentSection(TITLE, (DataTable(TITLE, COLUMNS, cells), *judges))]
+
+
+def cost_sections(study: Study, report: Report) -> list[DocumentSection]:
+    """Return cost against agreement by criterion, or nothing where no machine rater's cost is known."""
+    costs = {name: float(each) for name, each in costs_of(study).items()}
+    drawn = (cost_figure(about, costs, study.currency) for about in report.criteria.values())
+    figures = tuple(captioned(filter(None, drawn)))
+    return [DocumentSection(COST_TITLE, figures)] if figures else []
 
 
 def _cells(row: Row) -> tuple[str, ...]:

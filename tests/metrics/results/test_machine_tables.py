@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.imports.study_import import import_study
+from metrics.exports.document import machine_raters as document
 from metrics.results import question_pages
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
@@ -19,6 +20,7 @@ from tiebreak.reading.figures.machines.by_criterion import (
     criteria_figure,
     first_shown_figure,
 )
+from tiebreak.reading.figures.machines.costs import DEARER
 from tiebreak.reading.figures.machines.stand_in import (
     BEST_POSSIBLE,
     MAX_CATEGORIES,
@@ -133,20 +135,20 @@ def test_eleven_machine_raters_make_few_headings(study, admin_client):
 
 
 @pytest.mark.django_db
-def test_costs_stand_beside_agreement_where_they_are_known(study, admin_client, monkeypatch):
-    address = reverse("metrics:results-tab", args=[study.pk, "each-machine"])
-    assert admin_client.get(address).context["costs"] == []
+def test_costs_are_drawn_against_agreement_where_they_are_known(study, admin_client, monkeypatch):
+    address = reverse("metrics:results-tab", args=[study.pk, "machines"])
+    file = reverse("metrics:figure", args=[study.pk, "preference", "cost-agreement", "csv"])
+    assert len(admin_client.get(address).context["figures"]) == 1
+    assert admin_client.get(file).status_code == 404
     known = {"annotators": Decimal("0.5"), "machine 02": Decimal("0.0125")}
     monkeypatch.setattr(question_pages, "costs_of", lambda _: known)
-    monkeypatch.setattr(question_pages, "notes_of_raters", lambda *_: {})
-    rows = admin_client.get(address).context["costs"]
-    assert [(name, cost) for name, _, _, cost in rows] == [
-        ("machine 02", "1.25"),
-        ("annotators", "50.00"),
-    ]
+    _, figure = admin_client.get(address).context["figures"]
+    assert [row[:2] for row in figure.rows] == [("annotators", "50.00"), ("machine 02", "1.25")]
+    assert figure.finding == DEARER.format(times=40, machine="machine 02")
     report = stored_report(study.report_snapshots.get(digest=""))
     found = report.criteria["preference"].noise_ceiling["machine 02"]
-    texts = [(agreement.text, ceiling.value) for _, agreement, ceiling, _ in rows]
-    assert texts == [
-        (in_digits(one.value), found.ceiling.value) for one in (found.agreement, found.annotators)
-    ]
+    assert [row[2] for row in figure.rows] == [found.annotators.value, found.agreement.value]
+    assert "machine 02" in admin_client.get(file).text
+    monkeypatch.setattr(document, "costs_of", lambda _: known)
+    (section,) = document.cost_sections(study, report)
+    assert [block.name for block in section.blocks] == ["cost-agreement"]

@@ -101,11 +101,11 @@ def _ranges(
         yield _diagonal(canvas)
     for position, one in enumerate(series):
         shift = (position - (len(series) - 1) / 2) * OFFSET
-        points = "".join(_points(one, x, y, canvas))
+        points = "".join(drawn_points(one, x, y, canvas))
         yield tag("g", points, transform=f"translate({shift:g} 0)") if shift else points
 
 
-def _points(series: Series, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
+def drawn_points(series: Series, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:
     for value, estimate in series.drawn:
         at = x.at(value)
         if estimate.has_interval:

@@ -1,0 +1,58 @@
+"""Cost against agreement in one picture, on an axis of powers of ten."""
+
+import re
+
+import pytest
+
+from tests.metrics.studies import report_of
+from tests.tiebreak.reading.figures.machines.test_stand_in import RULE, rows
+from tiebreak.reading.charts.costs import Decades
+from tiebreak.reading.figures.machines.costs import DEARER, TITLE, cost_figure
+from tiebreak.report.model.report import CriterionSection
+
+JUDGE = "a judge"
+
+
+@pytest.fixture(scope="module")
+def section() -> CriterionSection:
+    made = rows()
+    judge = [row | {"rater": JUDGE} for row in made if row["rater"] == RULE]
+    (found,) = report_of([*made, *judge], replicates=200, simple_raters=[RULE]).criteria.values()
+    return found
+
+
+def test_each_rater_is_a_point_at_its_cost_and_a_simple_rule_is_free(section):
+    figure = cost_figure(section, {"annotators": 0.5, JUDGE: 0.01}, "EUR")
+    assert [row[:2] for row in figure.rows] == [
+        ("annotators", "50.00"),
+        *sorted([(JUDGE, "1.00"), (RULE, "0.00")]),
+    ]
+    assert figure.finding == DEARER.format(times=50, machine=JUDGE)
+    drawing = figure.chart.file()
+    assert drawing.count("<title>") == 1 + len(figure.rows)  # and what the picture shows
+    assert re.findall(r">(free|[0-9.]+)</text>", drawing)[-4:] == ["free", "1", "10", "100"]
+    assert drawing.count("fill-opacity") == 1
+
+
+@pytest.mark.parametrize("costs", [{}, {"annotators": 0.5}, {"annotators": 0.5, "gone": 0.1}])
+def test_without_a_price_of_a_machine_rater_there_is_no_picture(section, costs):
+    assert cost_figure(section, costs, "EUR") is None
+
+
+@pytest.mark.parametrize("costs", [{JUDGE: 0.01}, {JUDGE: 0.01, "annotators": 0.012}])
+def test_the_heading_compares_only_prices_that_differ_by_much(section, costs):
+    assert cost_figure(section, costs, "EUR").finding == TITLE
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks", "at"),
+    [
+        ([0.05, 12.5], [0.01, 0.1, 1, 10, 100], {0.01: 0, 1: 0.5, 100: 1}),
+        ([0, 0.05, 12.5], [0, 0.01, 0.1, 1, 10, 100], {0: 0, 0.01: 0.2, 100: 1}),
+        ([1], [1, 10], {1: 0, 10: 1}),
+    ],
+)
+def test_each_step_is_ten_times_as_much(values, ticks, at):
+    axis = Decades.of(values)
+    assert axis.ticks() == pytest.approx(ticks)
+    assert {value: axis.at(value) for value in at} == pytest.approx(at)
