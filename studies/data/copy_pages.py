@@ -106,9 +106,10 @@ class ModelCopiesForm(forms.Form):
         last = last_job_of(study)
         super().__init__(data, auto_id="model_%s", initial=last.options if last else None)
         used = last.options.get("prompts", {}) if last else {}
-        for name in MODEL_PERTURBATIONS:
+        names: Any = self.fields["names"]
+        for name, words in names.choices:
             self.fields[PROMPT + name] = forms.CharField(
-                label=name,
+                label=words,
                 required=False,
                 max_length=MAX_PROMPT,
                 initial=used.get(name) or instruction_of(name),

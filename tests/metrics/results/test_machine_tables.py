@@ -86,6 +86,7 @@ def test_the_share_of_the_first_text_stands_in_a_row_for_each_prompt():
     for name, section in report.criteria.items():
         for machine, bias in section.bias.machines.items():
             assert shown[machine, name] == 0.5 + bias.position.value
+        assert shown["annotators", name] == 0.5 + section.bias.position.value
     assert isnan(shown["llama", "coherence"] or nan)
     assert "G-Eval" in figure.chart.page()
     assert first_shown_figure(report_of(people).criteria, {}) is None

@@ -1,6 +1,6 @@
 """The figure of all machine raters over the criteria of a study, each with its noise ceiling."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tiebreak.reading.charts.chart import NOTHING
@@ -15,6 +15,7 @@ from tiebreak.reading.figures.machines.stand_in import (
 )
 from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import NoiseCeiling
+from tiebreak.report.model.raters import BiasSection
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import undefined
@@ -32,10 +33,12 @@ READING = (
     " many cells some are high by chance."
 )
 FIRST_TITLE = "How often machine raters prefer the text shown first, by prompt and criterion"
-FIRST_AXIS = "P(A), share that prefers the text shown first, ties left out; dashed: 0.5"
+FIRST_AXIS = (
+    "P(A), share that prefers the text shown first, ties left out; band: annotators, dashed: 0.5"
+)
 NO_PREFERENCE = "no preference for a position"
 FIRST_READING = (
-    "Each row is a machine rater, for judges with the published prompt that they started from, and each column"
+    "Each row below annotators is a machine rater, for judges with the published prompt that they started from, and each column"
     " a criterion (Liusie et al. 2024 compare prompts in this way). Near 0.5 the order of the texts makes no"
     " difference. Far from it, ask in both orders or debias: what a judge says about one order alone is then"
     " partly said of the order. It is estimated within pairs of systems, so a better system that often stands"
@@ -103,34 +106,34 @@ def first_shown_figure(
 
     ``prompts`` are the names of the published prompts of those machine raters that started from one.
     """
-    shown = {
-        name: (one.bias, one.simple_raters or ())
-        for name, one in list(criteria.items())[:MAX_CRITERIA]
-        if one.bias
-    }
-    machines = dict.fromkeys(rater for bias, _ in shown.values() for rater in bias.machines)
+    shown = {name: one for name, one in criteria.items() if one.bias}
+    shown = dict(list(shown.items())[:MAX_CRITERIA])
+    biases = [one.bias for one in shown.values() if one.bias]
+    machines = dict.fromkeys(rater for bias in biases for rater in bias.machines)
     if not machines:
         return None
-    kinds = kinds_of(machines, [rule for _, simple in shown.values() for rule in simple])
+    kinds = kinds_of(machines, [r for one in shown.values() for r in one.simple_raters or ()])
+    of_people = tuple(_first_preferred(bias.position) for bias in biases)
+    even = tuple(Estimate(0.5, n=0) for _ in biases)
     rows = [
-        Row(
-            name,
-            kinds[name],
-            tuple(
-                _first_preferred(bias.machines[name].position)
-                if name in bias.machines
-                else undefined(NOT_RATED)
-                for bias, _ in shown.values()
-            ),
-            prompts.get(name, ""),
-        )
-        for name in machines
+        Row("annotators", "human", of_people, "the band"),
+        *(
+            Row(name, kinds[name], _of_machine(name, biases), prompts.get(name, ""))
+            for name in machines
+        ),
+        Row(NO_PREFERENCE, AT_MOST, even, "P(A) = 0.5"),
     ]
-    even = tuple(Estimate(0.5, n=0) for _ in shown)
-    rows.append(Row(NO_PREFERENCE, AT_MOST, even, "P(A) = 0.5"))
     figure = Figure("first-shown", FIRST_TITLE, "", NOTHING, (), (), FIRST_READING)
     columns = [Column(name, "", ("criterion", name)) for name in shown]
     return _table(figure, columns, rows, label=FIRST_AXIS)
+
+
+def _of_machine(name: str, biases: Iterable[BiasSection]) -> tuple[Estimate, ...]:
+    unknown = undefined(NOT_RATED)
+    return tuple(
+        _first_preferred(bias.machines[name].position) if name in bias.machines else unknown
+        for bias in biases
+    )
 
 
 def _first_preferred(bias: Estimate) -> Estimate:
