@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotation.services.planning import plan_hits
 from machine_raters.services.machine_raters import start_machine_rater
-from metrics.results.discernment_board import board_of, rows_of
+from metrics.results.discernment_board import NOT_IN_ALL, board_of, rows_of
 from metrics.results.sections import refresh_section, stored_section
 from metrics.results.services import refresh_report
 from studies.data.perturbed_copies import add_perturbed_copies
@@ -41,7 +41,7 @@ def test_raters_are_in_the_order_of_their_means_and_one_that_lacks_a_study_is_la
     d = sees.all_criteria["judge"].average.value
     assert [one.value for one in rows[0].scores] == [d, d]
     assert (rows[0].mean.value, rows[1].mean.value) == (d, 0)
-    assert not rows[2].mean.is_defined
+    assert rows[2].mean.reason == NOT_IN_ALL
     assert [one.reason is None for one in rows[2].scores] == [False, True]
 
 

@@ -46,7 +46,9 @@ NO_ORIGINALS = (
 )
 FEW_ORIGINALS = "The two raters scored fewer than three originals in common."
 SAME_SCORES = "One of the two raters gave all these originals the same score."
-MIN_CORRELATED, MAX_CLASSES, _DECIMALS = 3, 10, 9
+MIN_CORRELATED, _DECIMALS = 3, 9
+# So many different scores are counted one by one, such as 0 to 10, and more of them in ranges.
+MAX_CLASSES, RANGES = 11, 10
 MISSING = "A criterion has no p-value for this perturbation."
 
 Scores = NDArray[np.float64]
@@ -95,7 +97,7 @@ class _Classes:
     def of(cls, labels: Scores) -> "_Classes":
         if len(labels) <= MAX_CLASSES:
             return cls(tuple(f"{label:g}" for label in labels), labels)
-        ends = np.linspace(labels.min(), labels.max(), MAX_CLASSES + 1)
+        ends = np.linspace(labels.min(), labels.max(), RANGES + 1)
         both = list(pairwise(ends.tolist()))
         names = tuple(f"{low:.4g} to {high:.4g}" for low, high in both)
         return cls(names, np.array([(low + high) / 2 for low, high in both]))
