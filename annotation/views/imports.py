@@ -132,9 +132,9 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 address = reverse("annotation:import-columns", args=[upload.token])
                 return redirect(f"{address}?study={draft.pk}")
             if reading.kind != BUNDLE:
-                return redirect(
-                    f"annotation:import-{_page_of(upload, reading, start.slug)}", upload.token
-                )
+                page = _page_of(upload, reading, start.slug)
+                address = reverse(f"annotation:import-{page}", args=[upload.token])
+                return redirect(address + ("?begin=prompts" if start.slug == "prompts" else ""))
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
             return import_now_or_later(
                 request, ImportRequest(upload, _user(request), known_dataset=known)
@@ -250,9 +250,10 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
 
 
 def _first_choice(request: HttpRequest) -> Choice:
-    """Return the choice of an import that was refused, if the page was opened from there."""
+    """Return the choice of an import that was refused, if the page was opened from there, or of the start."""
     options = options_of_import(request)
-    return choice_in(options) if options else Choice()
+    start = Choice("prompts" if request.GET.get("begin") == "prompts" else None)
+    return choice_in(options) if options else start
 
 
 def options_of_import(request: HttpRequest) -> dict[str, Any]:

@@ -5,10 +5,14 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import Q
+
 from machine_raters.models import Judge
+from studies.models import Study
 
 MILLION = 1_000_000
 NO_PRICES = "no prices were entered for this judge"
+NO_JUDGE = "no judge of this study has prices for this model"
 NO_TOKENS = "the server did not report the tokens of all requests"
 
 
@@ -25,8 +29,16 @@ class Cost:
     unknown_because: str = ""
 
 
-def cost_of(judge: Judge, prompt_tokens: int | None, tokens: int | None) -> Cost:
+def judge_with_prices(study: Study, server: str, language_model: str) -> Judge | None:
+    """Return a judge of a study for which the prices of a model were entered."""
+    same = Judge.objects.filter(study=study, server=server, language_model=language_model)
+    return same.exclude(Q(prompt_price=None) | Q(answer_price=None)).first()
+
+
+def cost_of(judge: Judge | None, prompt_tokens: int | None, tokens: int | None) -> Cost:
     """Return the cost of these tokens of prompts and answers, where None is not known."""
+    if judge is None:
+        return Cost(prompt_tokens, tokens, None, NO_JUDGE)
     if judge.prompt_price is None or judge.answer_price is None:
         return Cost(prompt_tokens, tokens, None, NO_PRICES)
     if prompt_tokens is None or tokens is None:
@@ -36,9 +48,9 @@ def cost_of(judge: Judge, prompt_tokens: int | None, tokens: int | None) -> Cost
 
 
 def forecast(
-    judge: Judge, answers: Sequence[dict[str, Any]], *, seconds: float, total: int
+    judge: Judge | None, answers: Sequence[dict[str, Any]], *, seconds: float, total: int
 ) -> dict[str, Any]:
-    """Return the time and cost of `total` requests, based on a dry run's requests."""
+    """Return the time and cost of `total` requests, based on those of a trial."""
     share = total / len(answers)
     cost = cost_of(judge, *(_scaled(answers, name, share) for name in ("prompt_tokens", "tokens")))
     return {"minutes": seconds * share / 60, **asdict(cost)}

@@ -23,6 +23,7 @@ from studies.access import Right, studies_of
 from studies.data.dataset_jobs import jobs_of
 from studies.instance_selection.sampling import SamplingJob
 from studies.instance_selection.scoring import what_is_missing
+from studies.instance_selection.trial import SystemTrialJob
 from studies.model_servers import FAKE
 from studies.models import Instance, InstanceSelection, Study
 from tiebreak.similarity import SIMILARITIES
@@ -142,8 +143,8 @@ class DesignForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def sampling_form(study: Study, data: Any = None) -> SamplingForm:
-    """Return the form with the last job's options so that the next job uses the same server."""
-    last = jobs_of(study).filter(kind=SamplingJob.name).first()
+    """Return the form with the last job's or trial's options so that the next job uses the same server."""
+    last = jobs_of(study).filter(kind__in=[SamplingJob.name, SystemTrialJob.name]).first()
     options = last.options if last is not None else {}
     names = ("server", "samples", "seed", "prompt")
     initial = {name: options[name] for name in names if name in options}

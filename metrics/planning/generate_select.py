@@ -23,9 +23,10 @@ from django_htmx.http import trigger_client_event
 
 from annotation.pilot_doubts import frames_for
 from annotation.services.dummy_texts import dummy_texts, remove_dummy_generations
-from annotation.services.planning import Plan, draw_and_plan, forecast_plan, take_all_and_plan
+from annotation.services.planning import draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
+from machine_raters.judging.costs import forecast, judge_with_prices
 from metrics.job_views import CHANGES
 from metrics.messages import (
     GENERATION_STARTED,
@@ -33,10 +34,12 @@ from metrics.messages import (
     NO_DATASET,
     NO_SUCH_JOB,
     SCORING_STARTED,
+    TRIAL_STARTED,
 )
 from metrics.planning.forms import DesignForm, Researcher, design_form, sampling_form, scoring_form
 from metrics.planning.score_distributions import scored_similarities
-from metrics.planning.separability_figure import separability_figure
+from metrics.planning.separability_figure import selection_chart, separability_figure
+from metrics.planning.stages import stages_of
 from recruitment.confirmations import replacing_plan
 from studies.access import Right, of_study, researchers_only, shows_study, study_for
 from studies.confirming import Question, ask, is_confirmed
@@ -53,7 +56,8 @@ from studies.instance_selection.sampling import (
 )
 from studies.instance_selection.scoring import ScoringJob
 from studies.instance_selection.set_aside import every_instance_is_used, set_aside
-from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System
+from studies.instance_selection.trial import SystemTrialJob, start_trial
+from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System, Unit
 from studies.refusals import form_errors, told_on
 from tiebreak.digits import money
 from tiebreak.errors import DomainError, InvalidInput
@@ -148,21 +152,48 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
     if "design" in request.GET:
         page_forms["draw"] = design_form(study, request.GET, request.user)
     page_forms |= refused or {}
+    tried = page_forms.pop("try")
+    selection = _selection(study, cast(DesignForm, page_forms["draw"]))
     return {
         "here": "generate-select",
+        # The button that leads on is the page's own until tasks are planned.
+        "can_save": not selection["is_planned"],
         "study_similarity": similarity_title(study.similarity),
-        "sampling_form": page_forms["sample"],
+        "sampling_form": tried if tried.is_bound else page_forms["sample"],
         "scoring_form": page_forms["score"],
+        "planned_cost": _cost(study, study.places.count()),
         **_jobs(study),
         **(_results(request, study) if OF_RESULTS & request.GET.keys() else {"study": study}),
-        **_selection(study, cast(DesignForm, page_forms["draw"])),
+        **selection,
     }
 
 
 def _jobs(study: Study) -> Json:
-    jobs = jobs_of(study).filter(kind__in=[SamplingJob.name, ScoringJob.name])
-    rows = job_rows(newest_and_unfinished(jobs, MAX_JOBS))
-    return {"study": study, "jobs": rows, "is_moving": any(row.job.is_moving for row in rows)}
+    """Return the jobs, and what there is because of them."""
+    kinds = [SamplingJob.name, ScoringJob.name, SystemTrialJob.name]
+    rows = job_rows(newest_and_unfinished(jobs_of(study).filter(kind__in=kinds), MAX_JOBS))
+    return {
+        "study": study,
+        "jobs": rows,
+        "is_moving": any(row.job.is_moving for row in rows),
+        "trial": _trial(study),
+        "stages": stages_of(study),
+        "is_draft": study.status == Study.Status.DRAFT,
+    }
+
+
+def _trial(study: Study) -> Json | None:
+    """Return the newest trial of a system, with what all its texts would take at that pace."""
+    job = jobs_of(study).filter(kind=SystemTrialJob.name).first()
+    if job is None:
+        return None
+    texts, shown = job.result.get("texts", []), {"job": job, "system": job.options["system"]}
+    if not texts:
+        return shown
+    judge = judge_with_prices(study, job.result["server"], job.result["language_model"])
+    seconds = sum(text["seconds"] for text in texts)
+    whole = forecast(judge, texts, seconds=seconds, total=job.result["total"])
+    return shown | {"texts": texts, "total": job.result["total"], "whole": whole}
 
 
 def _jobs_part(
@@ -172,7 +203,7 @@ def _jobs_part(
     context = _jobs(study)
     if not context["is_moving"]:
         message = message or JOBS_ENDED
-    context |= {"status_message": message, "code": code}
+    context |= {"status_message": message, "code": code, "is_part": True}
     response = render(request, "metrics/generate_select_jobs.html", context)
     return response if context["is_moving"] else trigger_client_event(response, "jobs-ended")
 
@@ -219,12 +250,17 @@ def _name(pair: tuple[System, System]) -> str:
 def _selection(study: Study, form: DesignForm) -> Json:
     is_draft = study.status == Study.Status.DRAFT
     has_design = is_draft and form.is_bound and form.is_valid()
+    previews = _selection_previews(study, form) if has_design else None
     return {
         "study": study,
-        "previews": _selection_previews(study, form) if has_design else None,
+        "previews": previews,
         "design_form": form,
         "drawn": study.selected.count(),
         "is_draft": is_draft,
+        "is_planned": not is_draft or study.units.filter(role=Unit.Role.MAIN).exists(),
+        "chosen": selection_chart(
+            study, previews["chosen"] if previews else list(study.selected.all())
+        ),
     }
 
 
@@ -235,7 +271,8 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
         design = form.save(commit=False)
         frames = frames_for(study, design)
         previews = selection_previews(study, design, frames)
-        plan = forecast_plan(study=study, selected=proposed_instances(study, design, frames))
+        chosen = proposed_instances(study, design, frames)
+        plan = forecast_plan(study=study, selected=chosen)
     except (DomainError, InvalidInput) as refusal:
         form.add_error(None, form_errors(refusal))
         return None
@@ -246,16 +283,17 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
             for (a, b), preview in previews.items()
         ],
         "plan": plan,
-        "cost": _cost(study, plan),
+        "chosen": chosen,
+        "cost": _cost(study, plan.places),
         "design": _entered(form),
     }
 
 
-def _cost(study: Study, plan: Plan) -> str:
+def _cost(study: Study, places: int) -> str:
     """Return the reward for all places without platform fees, or "" if no reward is set."""
     if study.reward is None or not study.hits_per_annotator:
         return ""
-    return f"{money(study.reward * plan.places / study.hits_per_annotator)} {study.currency}"
+    return f"{money(study.reward * places / study.hits_per_annotator)} {study.currency}"
 
 
 def _pair(
@@ -320,6 +358,12 @@ def _start_sampling(study: Study, form: forms.BaseForm, by: User) -> str:
     return GENERATION_STARTED
 
 
+def _start_trial(study: Study, form: forms.BaseForm, by: User) -> str:
+    name = form.data.get("system", "")
+    start_trial(study=study, system=name, options=form.cleaned_data, by=by)
+    return TRIAL_STARTED.format(name=name)
+
+
 def _start_scoring(study: Study, form: forms.BaseForm, by: User) -> str:
     start_dataset_job(study=study, kind=ScoringJob.name, options=form.cleaned_data, by=by)
     return SCORING_STARTED
@@ -347,7 +391,7 @@ def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | N
 
 
 def _question_before_taking_all(study: Study) -> Question | None:
-    if study.status != Study.Status.DRAFT:
+    if study.status != Study.Status.DRAFT or not (study.selected.exists() or study.units.exists()):
         return None
     return replacing_plan(
         study,
@@ -374,6 +418,7 @@ class Step:
 
 
 STEPS: dict[str, Step] = {
+    "try": Step(lambda study, data, _user: sampling_form(study, data), _start_trial),
     "sample": Step(lambda study, data, _user: sampling_form(study, data), _start_sampling),
     "score": Step(lambda study, data, _user: scoring_form(study, data), _start_scoring),
     "draw": Step(design_form, _draw_and_plan, _question_before_drawing),

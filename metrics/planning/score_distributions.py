@@ -4,17 +4,19 @@ The database counts the scores, so the cost in memory does not grow with their n
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Floor
 
-from studies.models import SeparabilityScore, Study
+from studies.models import SelectedInstance, SeparabilityScore, Study
 from tiebreak.reading.figures.separability import Bin, ScoreDistribution, bin_width
 
 
-def score_distributions(studies: Sequence[Study], similarity: str) -> list[ScoreDistribution]:
+def score_distributions(
+    studies: Sequence[Study], similarity: str, chosen: Iterable[SelectedInstance] = ()
+) -> list[ScoreDistribution]:
     """Return the distribution of each study's pairs that are scored, with the same bins for all."""
     scores = SeparabilityScore.objects.filter(
         instance__dataset__in=[study.dataset_id for study in studies if study.dataset_id],
@@ -25,7 +27,7 @@ def score_distributions(studies: Sequence[Study], similarity: str) -> list[Score
     if ends["low"] is None:
         return []
     width = bin_width(ends["low"], ends["high"])
-    groups = _groups(scores, width)
+    groups = _groups(scores, width, _is_chosen(chosen))
     return [
         _distribution(place, study.title, (a.name, b.name), groups[key], width)
         for place, study in enumerate(studies)
@@ -34,8 +36,19 @@ def score_distributions(studies: Sequence[Study], similarity: str) -> list[Score
     ]
 
 
+def _is_chosen(chosen: Iterable[SelectedInstance]) -> Q:
+    """Return the condition that a score is of an instance that was chosen for its pair of systems."""
+    instances = defaultdict[tuple[int, int], list[int]](list)
+    for one in chosen:
+        instances[one.system_a_id, one.system_b_id].append(one.instance_id)
+    condition = Q(pk__in=[])
+    for (a, b), ids in instances.items():
+        condition |= Q(system_a=a, system_b=b, instance__in=ids)
+    return condition
+
+
 def _groups(
-    scores: QuerySet[SeparabilityScore], width: float
+    scores: QuerySet[SeparabilityScore], width: float, is_chosen: Q
 ) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Return the counted bins by dataset and pair of systems."""
     groups = defaultdict(list)
@@ -46,6 +59,7 @@ def _groups(
         low=Min("delta"),
         high=Max("delta"),
         above=Count("pk", filter=Q(delta__gt=0)),
+        chosen=Count("pk", filter=is_chosen),
     )
     for row in counted.order_by(*pair, "step"):
         groups[tuple(row[name] for name in pair)].append(row)
@@ -65,7 +79,10 @@ def _distribution(
         high=rows[-1]["high"],
         above_zero=sum(row["above"] for row in rows),
         place=place,
-        bins=tuple(Bin(row["step"] * width, (row["step"] + 1) * width, row["n"]) for row in rows),
+        bins=tuple(
+            Bin(row["step"] * width, (row["step"] + 1) * width, row["n"], row["chosen"])
+            for row in rows
+        ),
     )
 
 

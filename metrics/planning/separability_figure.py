@@ -1,6 +1,6 @@
 """The figure of separability (δ) by pair of systems, of one study or of several."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -12,9 +12,14 @@ from metrics.planning.score_distributions import (
     scored_similarities,
 )
 from studies.access import studies_of
-from studies.models import Study
+from studies.models import SelectedInstance, Study
+from tiebreak.reading.charts.chart import NOTHING, Chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
-from tiebreak.reading.figures.separability import TITLE, figure_of_distributions
+from tiebreak.reading.figures.separability import (
+    TITLE,
+    chart_of_distributions,
+    figure_of_distributions,
+)
 from tiebreak.similarity import similarity_title
 
 
@@ -26,6 +31,16 @@ def separability_figure(study: Study, similarity: str, other: Study | None = Non
         return replace(empty_figure("separability", TITLE, reason), is_of_ratings=False)
     query = {"similarity": similarity} | ({"with": other.pk} if other else {})
     return figure_of_distributions(rows, similarity, query=urlencode(query))
+
+
+def selection_chart(study: Study, chosen: Sequence[SelectedInstance]) -> Chart:
+    """Return δ of a study's pairs with the instances marked that are chosen, drawn or proposed."""
+    rows = score_distributions([study], study.similarity, chosen) if chosen else []
+    marked = sum(one.chosen for row in rows for one in row.bins)
+    if not marked:
+        return NOTHING
+    finding = f"{marked} of {sum(row.n for row in rows)} scored instances are chosen"
+    return chart_of_distributions(rows, study.similarity, finding=finding)
 
 
 def requested_separability(

@@ -52,7 +52,7 @@ class SystemRows(CountsFromOne, DesignRows, admin.StackedInline[StudySystem, Stu
     model = StudySystem
     formset = SystemsOfDataset
     fields = ("position", "system")
-    verbose_name = "system"
+    verbose_name = "listed system"
     verbose_name_plural = "Systems, in the order of the exports"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
@@ -76,6 +76,12 @@ class DataStep(StepAdmin):
     change_form_template = "studies/data.html"
     fieldsets = (("What is rated", {"fields": ("dataset", "unit_kind")}),)
     inlines = (SystemRows,)
+
+    def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:  # noqa: ARG002
+        """Leave out the list where there is nothing to list."""
+        return (
+            self.inlines if obj and System.objects.filter(dataset=obj.dataset_id).exists() else ()
+        )
 
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
         if study.dataset is None:

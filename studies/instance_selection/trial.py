@@ -19,7 +19,7 @@ from studies.instance_selection.sampling import (
     wanted_of,
 )
 from studies.instance_selection.temperatures import some_instances
-from studies.model_servers import RequestTally
+from studies.model_servers import RequestTally, server_settings
 from studies.models import Instance, Study, System
 from studies.services import systems_named
 from tiebreak.errors import DomainError
@@ -78,6 +78,7 @@ def start_trial(
     systems = systems_named(study, [system])
     check_can_sample(study, systems, options)
     check_some_own(systems)
+    server_settings(systems[0].server or options["server"], "any", advice="")  # it must exist
     key = f"{SystemTrialJob.name}:{study.pk}"
     kept = {
         name: options[name] for name in ("server", "seed", "samples", "prompt") if name in options

@@ -122,6 +122,9 @@ def _page(request: HttpRequest, study: Study, form: SystemForm, title: str) -> H
         "presets": PRESETS,
         "has_servers": bool(server_names()),
         "is_frozen": is_frozen(study),
+        # In place, the button of the step leads on once there is a system.
+        "is_primary": "HX-Request" not in request.headers or not study.systems.exists(),
+        "goes_on_by_saving": True,
         "here_as": _address_for_a_task(request),
         "back": reverse("studies:data", args=[study.pk]),
     }

@@ -14,7 +14,6 @@ from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
 from tests.metrics.studies import preferences, report_of
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
-from tiebreak.digits import in_digits
 from tiebreak.reading.figures.machines.by_criterion import (
     NOT_RATED,
     criteria_figure,

@@ -93,6 +93,8 @@ def test_a_trial_is_refused_where_its_texts_could_not_be_made(answers):
         start_trial(study=study, system="system-9", options=OPTIONS)
     with refused("no_server"):
         tried(study, server="")
+    with refused("no_such_server"):
+        tried(study, server="nowhere")
     with refused("unknown_placeholder"):
         tried(study, prompt="{source} {topic}")
     with refused("imported_texts"):

@@ -15,13 +15,14 @@ from tiebreak.reading.charts.svg import Canvas, Kind
 class Ridge:
     """A name with the shares of values in bins (low, high, share) and the mean.
 
-    Without bins it is a heading.
+    Without bins it is a heading. `chosen` has the share of each bin that is of chosen values.
     """
 
     name: str
     kind: Kind = "human"
     bins: tuple[tuple[float, float, float], ...] = ()
     mean: float = 0.0
+    chosen: tuple[float, ...] = ()
 
 
 def ridges_chart(
@@ -57,7 +58,11 @@ def ridges_chart(
     named = Strip(
         draw=lambda canvas: [words_at(canvas, (at, 0.5), reference[1], dy=5)], size="line"
     )
-    return Chart(finding, words, (named, *strips, *x_axis(axis, label)))
+    is_marked = any(ridge.chosen for ridge in drawn)
+    legend: tuple[tuple[Kind, str], ...] = (
+        (("human", "chosen"), ("human-open", "not chosen")) if is_marked else ()
+    )
+    return Chart(finding, words, (named, *strips, *x_axis(axis, label)), legend)
 
 
 def _ground(axis: Axis, at: float, canvas: Canvas) -> Iterator[str]:
@@ -68,10 +73,14 @@ def _ground(axis: Axis, at: float, canvas: Canvas) -> Iterator[str]:
 def _bins(ridge: Ridge, axis: Axis, at: float, highest: float, canvas: Canvas) -> Iterator[str]:
     yield from _ground(axis, at, canvas)
     base = 0.85
-    for low, high, share in ridge.bins:
-        top = base * (1 - share / highest)
-        ends = (axis.at(low), top), (axis.at(high), base)
-        yield canvas.bar(*ends, ridge.kind, percent(share), fill_opacity=0.45)
+    pale = 0.2 if ridge.chosen else 0.45
+    chosen = ridge.chosen or (0.0,) * len(ridge.bins)
+    for (low, high, share), marked in zip(ridge.bins, chosen, strict=True):
+        for height, opacity in ((share, pale), (marked, 0.75)):
+            top = base * (1 - height / highest)
+            ends = (axis.at(low), top), (axis.at(high), base)
+            if height:
+                yield canvas.bar(*ends, ridge.kind, percent(height), fill_opacity=opacity)
     mean = f"mean {in_digits(ridge.mean)}"
     yield canvas.mark((axis.at(ridge.mean), base), ridge.kind, mean)
 

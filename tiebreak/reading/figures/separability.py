@@ -9,6 +9,7 @@ import numpy as np
 
 from tiebreak.digits import percent
 from tiebreak.reading.charts.axes import round_step
+from tiebreak.reading.charts.chart import Chart
 from tiebreak.reading.charts.separability import Ridge, ridges_chart, scenarios_chart
 from tiebreak.reading.figures.figure import Cell, Figure
 from tiebreak.similarity import similarity_title
@@ -33,11 +34,12 @@ MAX_ROWS, MAX_STEPS, MAX_POINTS = 30, 40, 2_000
 
 @dataclass(frozen=True)
 class Bin:
-    """How many instances have a δ from `low` to below `high`."""
+    """How many instances have a δ from `low` to below `high`, and how many of them are chosen."""
 
     low: float
     high: float
     n: int
+    chosen: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,16 +101,23 @@ def distributions_of(
     return rows
 
 
+def chart_of_distributions(
+    rows: Sequence[ScoreDistribution], similarity: str, *, finding: str
+) -> Chart:
+    """Return the picture of the first pairs, with the instances marked that are chosen."""
+    return ridges_chart(
+        list(_ridges(rows[:MAX_ROWS])),
+        finding=finding,
+        label=f"separability (δ) by {similarity_title(similarity)}",
+        reference=(0, "alike"),
+    )
+
+
 def figure_of_distributions(
     rows: Sequence[ScoreDistribution], similarity: str, *, query: str = ""
 ) -> Figure:
     """Return δ by pair of systems, from at least one distribution."""
-    chart = ridges_chart(
-        list(_ridges(rows[:MAX_ROWS])),
-        finding=TITLE,
-        label=f"separability (δ) by {similarity_title(similarity)}",
-        reference=(0, "alike"),
-    )
+    chart = chart_of_distributions(rows, similarity, finding=TITLE)
     return Figure(
         "separability",
         TITLE,
@@ -147,7 +156,8 @@ def _ridges(rows: Iterable[ScoreDistribution]) -> Iterator[Ridge]:
             yield Ridge(of_study[0].study)
         for row in of_study:
             bins = tuple((one.low, one.high, one.n / row.n) for one in row.bins)
-            yield Ridge(row.name, "human", bins, row.mean)
+            chosen = tuple(one.chosen / row.n for one in row.bins)
+            yield Ridge(row.name, "human", bins, row.mean, chosen if any(chosen) else ())
 
 
 def _sentence(rows: Sequence[ScoreDistribution]) -> str:
