@@ -68,11 +68,11 @@ def change_system(*, study: Study, system: System, **values: Any) -> System:
 @transaction.atomic
 def describe_systems(*, study: Study, rows: Iterable[Mapping[str, Any]]) -> list[System]:
     """Change the models, prompts and decoding settings of systems that are given by name."""
-    rows = [dict(row) for row in rows]
-    systems = systems_named(study, [row.pop("name") for row in rows])
+    described = [dict(row) for row in rows]
+    systems = systems_named(study, [row.pop("name") for row in described])
     return [
         change_system(study=study, system=system, **row)
-        for system, row in zip(systems, rows, strict=True)
+        for system, row in zip(systems, described, strict=True)
     ]
 
 
