@@ -1,20 +1,20 @@
 """The forms of new machine raters. Programs send the same values, which the same forms check."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from django import forms
-from django.conf import settings
 from django.urls import reverse
 from django.utils.text import capfirst
 
 from annotation.models import Rater
 from machine_raters.judging.presets import PRESETS, presets_for
 from machine_raters.juries.verdicts import possible_members
-from machine_raters.models import Baseline, ExampleSet, Judge, Jury, MachineRater, SyntheticSet
+from machine_raters.models import Baseline, ExampleSet, Judge, Jury, SyntheticSet
 from machine_raters.models.judge import MAX_EXAMPLES
 from studies.models import Criterion, Study
 from studies.models.dataset import validate_name
+from studies.systems.forms import ModelServerForm
 from tiebreak.asking.prompts import INSTRUCTIONS
 
 NO_CRITERION = "Please choose at least one criterion that this judge is to rate by."
@@ -50,14 +50,11 @@ def _choices(model: Any, name: str, **options: Any) -> Any:
     )
 
 
-class MachineRaterForm(forms.ModelForm[MachineRater]):
+class MachineRaterForm(ModelServerForm):
     """The settings of a new machine rater, which never change afterwards.
 
     Criteria, sets of examples and members are chosen by name, as programs do.
     """
-
-    # What a new one needs; a page has all other settings in a fold. Empty: there is no fold.
-    FIRST: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, study: Study, data: Any = None, **options: Any) -> None:
         name = self._meta.model._meta.model_name
@@ -65,15 +62,7 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
         for criteria in {*JUDGE_CRITERIA} & {*self.fields}:
             self._offer(criteria, study.criteria.all())
         if "server" in self.fields:
-            names = [(name, name) for name in sorted(settings.TIEBREAK_MODEL_SERVERS)]
-            field = self.fields["server"]
-            self.fields["server"] = forms.ChoiceField(
-                label="Model server",
-                choices=names if field.required else [("", "none"), *names],
-                required=field.required,
-                help_text=field.help_text,
-            )
-            self.fields["language_model"].widget.attrs["list"] = "model-names"
+            self.offer_servers("none")
 
     @classmethod
     def defaults(cls, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG003  for subclasses
@@ -91,17 +80,6 @@ class MachineRaterForm(forms.ModelForm[MachineRater]):
         field: Any = self.fields[name]
         field.queryset = rows
         field.choices = [(getattr(one, field.to_field_name), str(one)) for one in rows]
-
-    def first_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.FIRST or self.fields]
-
-    def further_fields(self) -> list[forms.BoundField]:
-        shown = self.FIRST or self.fields
-        return [field for field in self.visible_fields() if field.name not in shown]
-
-    def is_further_open(self) -> bool:
-        """Whether the fold must show a refused value."""
-        return any(field.errors for field in self.further_fields())
 
 
 class JudgeForm(MachineRaterForm):

@@ -42,9 +42,7 @@ class JobSerializer(serializers.Serializer[JobRow]):
     finished_at = serializers.DateTimeField(source="job.finished_at", allow_null=True)
 
 
-class _Sampling(serializers.Serializer[Any]):
-    """What a job and a trial have in common."""
-
+class SamplingOptions(serializers.Serializer[Any]):
     server = serializers.CharField(
         max_length=100, help_text="The name of a model server, or `fake` for dummy texts."
     )
@@ -53,13 +51,6 @@ class _Sampling(serializers.Serializer[Any]):
     prompt = serializers.CharField(
         default="", allow_blank=True, max_length=100_000, help_text="With {source} in it."
     )
-
-
-class TrialOptions(_Sampling):
-    system = serializers.CharField(max_length=200, help_text="The name of the system to try.")
-
-
-class SamplingOptions(_Sampling):
     temperatures = serializers.ListField(child=serializers.FloatField(), default=list, max_length=8)
     instances = serializers.IntegerField(
         min_value=3, max_value=200, default=50, help_text="Instances at other temperatures."

@@ -18,7 +18,6 @@ from api.serializers.jobs import (
     ModelCopiesOptions,
     SamplingOptions,
     ScoringOptions,
-    TrialOptions,
 )
 from api.validation import checked_form
 from jobs.models import Job
@@ -39,7 +38,6 @@ from studies.data.dataset_jobs import start_dataset_job
 from studies.data.model_copies import start_model_copies
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
-from studies.instance_selection.trial import start_trial
 from tiebreak.errors import DomainError
 
 MAX_JOBS = 100
@@ -86,15 +84,6 @@ class Jobs(Resource):
         They are scored like the originals, in a draft that scores single texts.
         """
         return now(start_model_copies(study=self.study(), by=self.by, **self.values))
-
-    @endpoint(detail=False, takes=TrialOptions, gives=JobSerializer, status=201)
-    def trial(self) -> JobRow:
-        """Try a system.
-
-        Asks it for a text of three instances. They are the job's result, and are not stored as texts.
-        """
-        system = self.values.pop("system")
-        return now(start_trial(study=self.study(), system=system, options=self.values, by=self.by))
 
     @endpoint(detail=False, takes=ScoringOptions, gives=JobSerializer, status=201)
     def scoring(self) -> JobRow:

@@ -1,6 +1,6 @@
 """The form of a system: every setting of decoding is a field."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -16,42 +16,67 @@ DECODING = ("temperature", "top_p", "max_tokens", "samples", "seed", "stop")
 NEWLINE = "\\n"
 ALL_ALIKE = "At temperature 0 all texts are the same. Choose 1, or a higher temperature."
 NO_MODEL = "Enter the name of the language model, as the model server knows it."
+AT_SAMPLING = "the one that is chosen when texts are generated"
 
 
-class SystemForm(forms.ModelForm[System]):
+class ModelServerForm(forms.ModelForm[Any]):
+    """A form about a model of a server, with what is seldom needed in a fold."""
+
+    # What stands before the fold. Empty: there is no fold.
+    FIRST: ClassVar[tuple[str, ...]] = ()
+
+    def offer_servers(self, without: str) -> None:
+        """Offer the servers of this installation, and the models that the chosen one lists."""
+        names = [(name, name) for name in server_names()]
+        field = self.fields["server"]
+        self.fields["server"] = forms.ChoiceField(
+            label="Model server",
+            choices=names if field.required else [("", without), *names],
+            required=field.required,
+            help_text=field.help_text,
+        )
+        self.fields["language_model"].widget.attrs["list"] = "model-names"
+
+    def first_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.FIRST or self.fields]
+
+    def further_fields(self) -> list[forms.BoundField]:
+        shown = self.FIRST or self.fields
+        return [field for field in self.visible_fields() if field.name not in shown]
+
+    def is_further_open(self) -> bool:
+        """Whether the fold must show a refused value."""
+        return any(field.errors for field in self.further_fields())
+
+
+def _number(kind: Any, label: str, low: float, high: float, help_text: str) -> Any:
+    return kind(label=label, required=False, min_value=low, max_value=high, help_text=help_text)
+
+
+class SystemForm(ModelServerForm):
     """A new system, or one that is changed or copied."""
 
     FIRST = ("name", "server", "language_model", "prompt_template", "temperature", "max_tokens")
-    temperature = forms.FloatField(
-        label="Temperature (τ)",
-        required=False,
-        min_value=0,
-        max_value=bounds.MAX_TEMPERATURE,
-        help_text=f"At 0 all texts of an instance are the same, so one is made. Empty: {TEMPERATURE}.",
+    temperature = _number(
+        forms.FloatField,
+        "Temperature (τ)",
+        *(0, bounds.MAX_TEMPERATURE),
+        f"At 0 all texts of an instance are the same, so one is made. Empty: {TEMPERATURE}.",
     )
-    max_tokens = forms.IntegerField(
-        label="Maximum length in tokens",
-        required=False,
-        min_value=1,
-        max_value=bounds.MAX_TOKENS,
-        help_text=f"Longer texts are cut off. Empty: {MAX_TOKENS}.",
+    max_tokens = _number(
+        forms.IntegerField,
+        "Maximum length in tokens",
+        *(1, bounds.MAX_TOKENS),
+        f"Longer texts are cut off. Empty: {MAX_TOKENS}.",
     )
-    top_p = forms.FloatField(
-        label="Top-p", required=False, min_value=1e-6, max_value=1, help_text="Empty: 1."
+    top_p = _number(forms.FloatField, "Top-p", 1e-6, 1, "Empty: 1.")
+    samples = _number(
+        forms.IntegerField,
+        "Texts per instance (K)",
+        *(1, bounds.MAX_SAMPLES),
+        "Empty: as many as are chosen for all systems when texts are generated.",
     )
-    samples = forms.IntegerField(
-        label="Texts per instance (K)",
-        required=False,
-        min_value=1,
-        max_value=bounds.MAX_SAMPLES,
-        help_text="Empty: as many as are chosen for all systems when texts are generated.",
-    )
-    seed = forms.IntegerField(
-        required=False,
-        min_value=0,
-        max_value=bounds.MAX_SEED,
-        help_text="Empty: the seed that is chosen when texts are generated.",
-    )
+    seed = _number(forms.IntegerField, "Seed", 0, bounds.MAX_SEED, f"Empty: {AT_SAMPLING}.")
     stop = forms.CharField(
         label="Texts that end the answer",
         required=False,
@@ -62,33 +87,17 @@ class SystemForm(forms.ModelForm[System]):
     class Meta:
         model = System
         fields = ("name", "server", "language_model", "prompt_template")
-        widgets = {
-            "language_model": forms.TextInput(attrs={"list": "model-names"}),
-            "prompt_template": forms.Textarea(attrs={"rows": 6}),
-        }
-        labels = {"server": "Model server"}
+        help_texts = {"server": ""}
+        widgets = {"prompt_template": forms.Textarea(attrs={"rows": 6})}
 
-    def __init__(self, dataset: Dataset, data: Any = None, **options: Any) -> None:
-        system: System = options.pop("system", None) or System()
+    def __init__(self, dataset: Dataset, data: Any, *, system: System, initial: Any) -> None:
         known = {**system.decoding, "stop": _typed(system.decoding.get("stop", []))}
-        options["initial"] = known | options.get("initial", {})
-        super().__init__(data, auto_id="system_%s", instance=system, **options)
-        self.instance.dataset = dataset
-        names = [(name, name) for name in server_names()]
-        self.fields["server"] = forms.ChoiceField(
-            label="Model server",
-            choices=[("", "the one that is chosen when texts are generated"), *names],
-            required=False,
-        )
+        super().__init__(data, auto_id="system_%s", instance=system, initial=known | initial)
+        self.offer_servers(AT_SAMPLING)
+        known_names = ", ".join(placeholders_of(dataset))
         self.fields[
             "prompt_template"
-        ].help_text = f"Each of these is replaced with the instance's own text: {', '.join(placeholders_of(dataset))}."
-
-    def first_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.FIRST]
-
-    def further_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in self.FIRST]
+        ].help_text = f"Each of these is replaced with the instance's own text: {known_names}."
 
     def is_further_open(self) -> bool:
         return any(field.errors or field.initial for field in self.further_fields())

@@ -9,7 +9,7 @@ import pytest
 from api.models import ApiToken
 from jobs import services
 from jobs.models import Job
-from studies.models import Generation, SeparabilityScore, Study
+from studies.models import SeparabilityScore, Study
 from tests.api.clients import at, problem_of, program
 from tests.jobs.factories import make_job
 from tests.studies.factories import make_open_study, make_study
@@ -110,7 +110,6 @@ def test_a_second_job_of_a_kind_is_refused(client, study, unsent):
         ("job-export", {"formats": []}, "formats"),
         ("job-scoring", {"similarity": "magic"}, "similarity"),
         ("job-sampling", {}, "server"),
-        ("job-trial", {"server": "fake"}, "system"),
         ("job-sampling", {"server": "nowhere"}, "server"),
         ("job-sampling", {"server": "fake", "samples": 1}, "samples"),
         ("job-sampling", {"server": "fake", "temperatures": [5]}, "temperatures"),
@@ -141,18 +140,6 @@ def test_a_job_of_another_study_is_not_there(client, ruth, omar, name):
         assert refusal == code or code is None
     job.refresh_from_db()
     assert job.status == "done"
-
-
-def test_a_trial_of_a_system(client, ruth):
-    study = make_study(instances=4, member=ruth)
-    Generation.objects.all().delete()
-    started = post(client, "job-trial", study.pk, server="fake", system="system-1")
-    assert started.status_code == 201, started.content
-    job = client.get(at("job-detail", study.pk, started.json()["id"])).json()
-    assert (job["status"], len(job["result"]["texts"])) == ("done", 3)
-    assert not Generation.objects.exists()
-    refusal = post(client, "job-trial", study.pk, server="fake", system="none")
-    assert problem_of(refusal) == (409, "unknown_system")
 
 
 @pytest.mark.parametrize("name", ["sampling", "scoring", "export", "dry-run"])

@@ -55,12 +55,10 @@ def forms_of(client, url):
 def addresses(study):
     """Every address of the server about a study, and every page of the admin about an object."""
     for _, route, _ in patterns(get_resolver()):
-        # A page that adds something edits nothing stored, and names that it adds would be known to others.
-        is_new = route.endswith("systems/new/")
-        if not is_new and not route.startswith(("s/", "rate/", "admin/", "api/")):
+        if not route.startswith(("s/", "rate/", "admin/", "api/")):
             for platform in platforms().values() if "<slug:provider>" in route else [None]:
                 known = route.replace("<slug:provider>", platform.name) if platform else route
-                named = "?system=system-0" if route.endswith("systems/change/") else ""
+                named = "?system=system-0" if route.endswith("/systems/") else ""
                 yield address(known, study.pk) + named
     for model in admin.site._registry:
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"

@@ -31,12 +31,11 @@ def study(ada, settings):
 
 
 def new(study) -> str:
-    return reverse("studies:new-system", args=[study.pk])
+    return reverse("studies:system", args=[study.pk])
 
 
 def change(study, system) -> str:
-    address = reverse("studies:change-system", args=[study.pk])
-    return f"{address}?system={system.name}"
+    return f"{new(study)}?system={system.name}"
 
 
 def errors_of(page, field: str) -> set[str]:
@@ -100,7 +99,7 @@ def test_a_task_fills_in_a_template_that_is_accepted(client, study, task):
     assert values["name"] == "mine"
     filled = {name: value for name, value in values.items() if value is not None}
     client.post(new(study), filled | {"language_model": "tiny"})
-    assert System.objects.get(name="mine").prompt_template == PRESETS[task].template
+    assert System.objects.get(name="mine").prompt_template == PRESETS[task]["prompt_template"]
 
 
 @pytest.mark.parametrize(
