@@ -53,8 +53,9 @@ TABLES = (
 # How many instances and pairs of systems have texts to compare.
 ALL_SCORES = (
     "WITH present AS (SELECT DISTINCT instance, system FROM texts) SELECT COUNT(*) FROM present AS a"
-    " JOIN present AS b ON a.instance = b.instance AND a.system < b.system"
+    " JOIN present AS b ON a.instance = b.instance AND a.system < b.system WHERE b.system < ?"
 )
+LINE = "SELECT line FROM texts WHERE instance = ? AND system = ? AND sample = ?"
 STORE = "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 LAST = "SELECT instance, pair FROM scores ORDER BY instance DESC, pair DESC LIMIT 1"
 NUMBERS = (
@@ -198,40 +199,32 @@ def _load(begun: Unfinished, source: Source, chosen: Sequence[str]) -> None:
     problems = Problems()
     listed, controls = source.systems(problems)
     systems = {name: number for number, name in enumerate(chosen or listed)}
-    seen, last, number = dict.fromkeys(listed), "", 0
     if source.folder is not None and (source.folder / INSTANCES).is_file():
         for _, row in source.instances(problems):
             begun.execute("INSERT OR IGNORE INTO instances (name) VALUES (?)", [row.id])
+    last, number = "", 0
     for line, text in source.generations(problems):
-        if text.system in controls:
-            continue
-        seen.setdefault(text.system)
-        if not chosen:
-            systems.setdefault(text.system, len(systems))
-        if text.instance != last:
-            last, number = text.instance, _number_of(begun, text.instance)
-        if text.system not in systems:
-            continue
-        key = (number, systems[text.system], text.sample_index)
-        stored = begun.execute(
-            "INSERT OR IGNORE INTO texts VALUES (?, ?, ?, ?, ?)", [*key, line, text.text]
-        )
-        if not stored.rowcount:
-            found = "SELECT line FROM texts WHERE instance = ? AND system = ? AND sample = ?"
-            [earlier] = begun.execute(found, key).fetchone()
-            reason = (
-                f"sample {text.sample_index} of system {text.system!r} for instance"
-                f" {text.instance!r} is already on line {earlier}"
-            )
-            problems.add(source.table.name, line, "duplicate_sample", reason)
+        if text.system not in controls:
+            if text.instance != last:
+                last, number = text.instance, _number_of(begun, text.instance)
+            key = (number, systems.setdefault(text.system, len(systems)), text.sample_index)
+            values = [*key, line, text.text]
+            if not begun.execute(
+                "INSERT OR IGNORE INTO texts VALUES (?, ?, ?, ?, ?)", values
+            ).rowcount:
+                [earlier] = begun.execute(LINE, key).fetchone()
+                reason = f"the same sample is already on line {earlier}"
+                problems.add(source.table.name, line, "duplicate_sample", reason)
     problems.check()
-    if unknown := sorted({*systems} - {*seen}):
-        names = ", ".join(map(repr, unknown))
-        sentence = f"No row has the system {names}. The systems are: {', '.join(seen)}."
+    present = {system for (system,) in begun.rows("SELECT DISTINCT system FROM texts")}
+    if unknown := [name for name in chosen if systems[name] not in present]:
+        known = ", ".join(name for name, number in systems.items() if number in present)
+        sentence = f"No row has the system {unknown[0]!r}. The systems are: {known}."
         raise DomainError("unknown_system", sentence, status=400)
-    if len(systems) < LEAST:
+    compared = list(chosen or systems)
+    if len(compared) < LEAST:
         raise DomainError("one_system", ONE_SYSTEM, status=400)
-    begun.note("systems", list(systems))
+    begun.note("systems", compared)
     begun.commit()
 
 
@@ -247,7 +240,7 @@ def _score_missing(
     """Score what has no score yet, and store it in lots. Return the number of new scores."""
     last = begun.execute(LAST).fetchone() or (0, -1)
     [done] = begun.execute("SELECT COUNT(*) FROM scores").fetchone()
-    [of] = begun.execute(ALL_SCORES).fetchone()
+    [of] = begun.execute(ALL_SCORES, [len(begun.fact("systems"))]).fetchone()
     scores, new = score_many(_missing(begun, pairs, last), measure, workers=workers), 0
     report(done, of)
     while lot := list(islice(scores, LOT)):
