@@ -342,19 +342,17 @@ WITHOUT_RATINGS = ("awaiting_payment", "screened_out", "stuck", "paid_without_da
 
 def listed_by_study(studies: Iterable[Study], now: datetime) -> dict[str, dict[str, int]]:
     """Return how many people are on some of the lists, for all studies with equal leases in one statement."""
-    alike: dict[tuple[int, bool], list[Study]] = defaultdict(list)
+    alike: dict[tuple[float, bool], list[Study]] = defaultdict(list)
     for study in studies:
         alike[study.lease_minutes, study.reward is None].append(study)
     found: dict[str, dict[str, int]] = {}
     for first, *others in alike.values():
-        people = Participation.objects.filter(study__in=[first, *others])
+        people = Participation.objects.filter(study__in=[first, *others]).order_by()
         lists = _lists(first)
         counted = {f"on_{name}": Count("pk", filter=lists[name]) for name in WITHOUT_RATINGS}
-        rows = (
-            people.alias(**_conditions(first, now)).order_by().values("study").annotate(**counted)
-        )
-        for row in rows:
-            found[row["study"]] = {name: row[f"on_{name}"] for name in WITHOUT_RATINGS}
+        grouped = people.alias(**_conditions(first, now)).values("study").annotate(**counted)
+        rows = grouped.values_list("study", *counted)
+        found |= {study: dict(zip(WITHOUT_RATINGS, n, strict=True)) for study, *n in rows}
     return found
 
 
