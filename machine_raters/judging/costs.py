@@ -48,11 +48,17 @@ def cost_of(judge: Judge | None, prompt_tokens: int | None, tokens: int | None) 
 
 
 def forecast(
-    judge: Judge | None, answers: Sequence[dict[str, Any]], *, seconds: float, total: int
+    judge: Judge | None,
+    answers: Sequence[dict[str, Any]],
+    *,
+    seconds: float,
+    total: int,
+    each: int = 1,
 ) -> dict[str, Any]:
-    """Return the time and cost of `total` requests, based on those of a trial."""
+    """Return the time and cost of `total` answers, `each` so many to a prompt, based on those of a trial."""
     share = total / len(answers)
-    cost = cost_of(judge, *(_scaled(answers, name, share) for name in ("prompt_tokens", "tokens")))
+    prompt_tokens = _scaled(answers, "prompt_tokens", share / each)
+    cost = cost_of(judge, prompt_tokens, _scaled(answers, "tokens", share))
     return {"minutes": seconds * share / 60, **asdict(cost)}
 
 

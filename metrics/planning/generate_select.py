@@ -190,10 +190,11 @@ def _trial(study: Study) -> Json | None:
     texts, shown = job.result.get("texts", []), {"job": job, "system": job.options["system"]}
     if not texts:
         return shown
+    total, each = job.result["total"], job.result["each"]
     judge = judge_with_prices(study, job.result["server"], job.result["language_model"])
     seconds = sum(text["seconds"] for text in texts)
-    whole = forecast(judge, texts, seconds=seconds, total=job.result["total"])
-    return shown | {"texts": texts, "total": job.result["total"], "whole": whole}
+    whole = forecast(judge, texts, seconds=seconds, total=total, each=each)
+    return shown | {"texts": texts, "total": total, "whole": whole}
 
 
 def _jobs_part(

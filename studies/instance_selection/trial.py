@@ -63,8 +63,13 @@ class SystemTrialJob(JobKind):
                     rows.append(_row(instance, request.prompt, response, seconds))
                     tally.done += 1
                 yield tally.progress()
-        total = system.dataset.instances.count() * samples_of(job, system)
-        asked = {"server": server_of(job, system), "language_model": system.language_model}
+        each = samples_of(job, system)
+        total = system.dataset.instances.count() * each
+        asked = {
+            "each": each,
+            "server": server_of(job, system),
+            "language_model": system.language_model,
+        }
         Job.objects.filter(pk=job.pk).update(result={"texts": rows, "total": total, **asked})
 
 

@@ -124,7 +124,8 @@ def test_a_trial_costs_what_a_judge_of_the_same_model_would(client, tried):
         text |= {"prompt_tokens": 100, "tokens": 6}
     job.save()
     whole = client.get(at(tried)).context["trial"]["whole"]
-    assert whole["amount"] == "0.8480"  # 8 texts of 100 and 6 tokens, a thousandth each
+    # 4 prompts of 100 tokens and 8 texts of 6, a thousandth for each token
+    assert (whole["prompt_tokens"], whole["tokens"], whole["amount"]) == (400, 48, "0.4480")
 
 
 @pytest.mark.parametrize(
