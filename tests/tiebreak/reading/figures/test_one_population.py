@@ -86,11 +86,17 @@ def undrawn(made: list[dict], *, copies: bool) -> list[dict]:
 def figures_of(about: CriterionSection) -> Iterator[Figure]:
     """Yield every figure of a criterion that the pages register, but those of texts and of times."""
     shown = Shown(
-        SimpleNamespace(target_width=None), "", about, EVERYTHING, {}, {}, AnonymousUser()
+        SimpleNamespace(target_width=None, currency="EUR"),
+        "",
+        about,
+        EVERYTHING,
+        {},
+        {},
+        AnonymousUser(),
     )
     for tab in PAGES:
         if tab.slug != "separability":  # which reads texts of the database, and no ratings
-            with patch.object(Shown, "notes", {}):  # which reads licences and costs
+            with patch.multiple(Shown, notes={}, costs={}):  # which read licences and costs
                 yield from tab.figures(shown)
     for name, one in on_request().items():
         if (part := one.of(about)) is not None:
