@@ -11,10 +11,10 @@ from studies.access import Right, researchers_only, right_for, study_for
 from studies.model_servers import model_names, server_names
 from studies.models import Dataset, System
 from studies.refusals import told_on
-from studies.services import is_frozen
+from studies.services import check_is_draft, is_frozen
 from studies.systems.forms import ChangedSystemForm, SystemForm
 from studies.systems.presets import PRESETS
-from studies.systems.services import add_system, change_system
+from studies.systems.services import NOT_A_DRAFT, add_system, change_system
 from tiebreak.errors import DomainError
 
 SAVED = "Saved {name}. Generate & select makes its texts, and tries it out before."
@@ -34,6 +34,9 @@ def system(request: HttpRequest, study_id: str) -> HttpResponse:
     of = stored or _begun(study.dataset, copied)
     kind = ChangedSystemForm if stored else SystemForm
     form = kind(study.dataset, request.POST or None, system=of, initial=_initial(request))
+    if form.is_bound:
+        with told_on(form):  # also where a value is missing
+            check_is_draft(study, NOT_A_DRAFT)
     if form.is_bound and form.is_valid():
         with told_on(form):
             values = form.settings()

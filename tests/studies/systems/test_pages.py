@@ -139,7 +139,8 @@ def test_an_opened_study_offers_no_change(client, study, ada):
     opened = make_open_study(instances=2, member=ada)
     html = client.get(reverse("studies:data", args=[opened.pk])).content.decode()
     assert new(opened) not in html
-    assert errors_of(client.post(new(opened), ENTERED), "__all__") == {"not_a_draft"}
+    for values in (ENTERED, {"name": ""}):
+        assert errors_of(client.post(new(opened), values), "__all__") == {"not_a_draft"}
 
 
 def test_a_system_of_another_dataset_is_not_found(client, study):
