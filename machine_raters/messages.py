@@ -161,7 +161,7 @@ PERPLEXITY_NO_SERVER = (
     "{system} has no model server that could say how probable the reference is. Please choose one for"
     " it in the dataset."
 )
-PERPLEXITY_NO_MODEL = "Please enter the language model of {system} in the dataset."
+PERPLEXITY_NO_MODEL = "Please enter the language model of {system} on the step Data."
 PERPLEXITY_OF_PROMPT = (
     "The prompt of {system} contains the reference, so how probable the reference is says nothing."
     " Please choose another rule."

@@ -33,8 +33,8 @@ NO_SERVER = (
     " are marked wherever they are shown, and a study that shows them cannot be opened."
 )
 SERVER_HELP = (
-    "The administrator of this server configures the model servers. A system for which the dataset"
-    " names a server uses that server instead."
+    "The administrator of this server configures the model servers. A system that names a server"
+    " uses that server instead."
 )
 PROMPT_HELP = (
     "Used for systems without their own prompt template. The instance's text replaces {source}."
