@@ -51,6 +51,9 @@ ASKED = {
     # What names the item is inside a list, or has another name.
     "157_llm_annotators_booleans.jsonl",
     "168_annotator_label_beside_true_label.csv",
+    "94_a_title_line_and_nobody.csv",
+    "99_verdicts_by_an_unnamed_judge.jsonl",
+    "101_models_and_repetitions_by_nobody.csv",
     # What is inside lists, in other lists, or two labels of one rater.
     "124_summary_reviews_nested.jsonl",
     "133_hate_two_rounds.csv",
