@@ -63,7 +63,6 @@ ASKED = {
 # Layouts that are not yet read right.
 MISREAD = {
     "152_summaries_scores_nested.json",
-    "158_form_pairs_three_questions.csv",
     "169_judge_results_wrapped.json",
     "172_label_for_each_word.json",
     "176_pairwise_and_absolute.json",

@@ -33,7 +33,7 @@ class Answers:
     title: str
     file: str
     """Name of the file, for refusals."""
-    scales: Mapping[str, str] = field(default_factory=dict)
+    scales: dict[str, str] = field(default_factory=dict)
     """Scales of the questions that have a declared one."""
     questions: dict[str, str] = field(default_factory=dict)
     """What raters were asked, where it is not the name."""

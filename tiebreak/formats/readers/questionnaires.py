@@ -5,7 +5,7 @@ question is the criterion. Other questions are criteria of the questionnaire as 
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -37,6 +37,7 @@ def add_responses(
     rows = list(responses)
     columns = _turned(list(_joined(columns)))
     asked = Counter(column.question for column in columns)
+    choices: dict[str, set[str]] = defaultdict(set)
     for column in columns:
         cells = [(rater, row.get(column.name)) for rater, row in rows]
         given = [as_text(cell) for _, cell in cells if cell is not None]
@@ -46,10 +47,19 @@ def add_responses(
             continue
         if column.words:
             answers.questions[column.question] = column.words
+        if column.item:
+            choices[column.question].update(given)
         key = answers.item(column.item or WHOLE)
         for rater, cell in cells:
             facts = {"unit": key, "instance": key, "rater": answers.rater(rater)}
             answers.add(column.question, cell, **facts)
+    # What all chose in one question of a grid is one of several choices in another.
+    for question, own in choices.items():
+        if more := next(
+            (of_all for of_all in choices.values() if len(own) == 1 and own < of_all), None
+        ):
+            scale = labels_of(sorted(more), question, were_offered=True).scale
+            answers.scales.setdefault(as_name(question), scale)
 
 
 def _joined(columns: Sequence[Column]) -> Iterator[Column]:
@@ -79,13 +89,14 @@ def _joined(columns: Sequence[Column]) -> Iterator[Column]:
 def _turned(columns: Sequence[Column]) -> list[Column]:
     """Return the columns with things as items, also where a grid is about a thing and has criteria as lines.
 
-    Such as `Summary 1 [Fluency]`.
+    Such as `Summary 1 [Fluency]`, or a text over several lines and `[Which sentence is better?]`.
     """
     grids = [column for column in columns if column.item]
     things, lines = {c.question for c in grids}, {c.item for c in grids}
     is_about_things = len(things) > 1 and len({stem_of(thing) or thing for thing in things}) == 1
     has_criteria = any(map(is_criterion, lines)) and not any(map(is_criterion, things))
-    if not is_about_things or not has_criteria:
+    are_asked = all(line.endswith("?") for line in lines) and all("\n" in t for t in things)
+    if not (is_about_things and has_criteria) and not (len(things) > 1 and are_asked):
         return [*columns]
     return [replace(c, question=c.item, item=c.question) if c.item else c for c in columns]
 
