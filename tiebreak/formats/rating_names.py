@@ -6,15 +6,17 @@ import unicodedata
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.tables.names import names_model, words_of
 
+# Who gave labels of which nothing says who gave them: a human or a machine.
+UNNAMED = ("unnamed rater", "unnamed judge")
 ROLES: dict[str, frozenset[str]] = {
     role: frozenset(words.split())
     for role, words in {
-        "unit": "unit item itemid example instance doc document segment segid seg question questionid hit"
+        "unit": "unit item itemid example instance doc document segment segid seg question questionid qid docid hit"
         " hitid sample sentence tweet comment post pair stimulus subject case assignment row stimuli url uri link file filename path page audio video sound clip recording image id idx index uid key"
         " einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
         " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
-        " turk turker grader observer volunteer bewerter bewerterin kodierer gutachter beurteiler nutzer teilnehmer"
+        " turk turker grader observer volunteer interviewer scorer tagger examiner panelist bewerter bewerterin kodierer gutachter beurteiler nutzer teilnehmer"
         " teilnehmerin proband probandin annotateur annotatrice évaluateur évaluatrice juge codeur codeuse"
         " utilisateur utilisatrice participante anonyme utente utenti valutatore valutatrice annotatore"
         " giudice partecipante usuario usuaria anotador anotadora evaluador evaluadora juez"
@@ -47,6 +49,33 @@ _OTHER: dict[str, frozenset[str]] = {
         " specificity plausibility",
     }.items()
 }
+# What words of a name mean, by their beginnings or as a whole, in several languages: what anyone judges texts
+# by, what programs measure or predict, which is better, how much ratings differ, and who gave them.
+_KINDS = {
+    "judged": re.compile(
+        r"_(fluen|coh[eéä]r|relev|rilev|pertinen|[kc]onsist|ade[qcg]ua|gramm?[aá]|informativ|help|harm|[ck]orr?e[ck]t|exactitud|accura"
+        r"|faithful|factual|read(?!ing)|lesbar|verst[aä]nd|clear|clari|clar[tez]|chiar|nat[uü]r|simpl|creativ|interest|engag|toxi|polite"
+        r"|useful|nützlich|understand|complet|vollst[aä]nd|concis|safe|sicher|truth|specific|plausib|ground(?!truth)|hallucinat|errors?_|err_"
+        r"|accept|appropria|offens|hate|bias|stereotyp|unsafe|sarcas|sentiment|emotion|stance|humou?r|funny|empath|tone_|persua|convinc"
+        r"|original|novel|divers|depth|feasib|sound|logic|comprehens|coverage|attribut|resolution|adheren|complian|following|trustworth"
+        r"|sensib|humanlike|humanness|like?ab|satisf|usab|solvab|memorab|sever|valence|arousal|fidel|preserv|entail|intelligib|structure"
+        r"|organi[sz]|spell|redundan|elegan|aesthetic|believ|answerab|ambigu|realis|vivid|qualit|actionab|content|languag)"
+        r"|流[畅暢]|相关|関連|连贯|一[致貫]|准确|正确|正確|质量|品質|有用|安全|可读|忠实|自然さ|유창|관련|일관|정확|자연스|품질"
+    ),
+    "winner": re.compile("_(winner|preferred|preference|better|best|chosen|choice|pick)_"),
+    "measured": re.compile(
+        r"_(match|em|f1|rouge\w*|bleu\w*|comet|chrf|meteor|bertscore|perplexity|ppl|cer|wer|ter|recall|precision|ndcg|mrr|cosine"
+        r"|embedding|entropy|loss|logprob|prob\w*|levenshtein|jaccard|distance|rate|winrate|ratio|percent\w*|latency|cost|usd|price"
+        r"|temperature|seed|tokens?|len|length|elapsed|runtime|diff|difference|delta|margin|elo|usage|parsed?|rank)_"
+    ),
+    "predicted": re.compile(
+        r"_(auto|automat\w*|heuristic|silver|predicted|predictions?|pred|target)_"
+        r"|_(true|actual|expected|original|correct)__(label|answer|class|option|choice|category|response|winner)"
+    ),
+    "spread": re.compile("_(std|sd|stdev|stddev|variance|kappa|mos)_"),
+    "human": re.compile("_(humans?|raters?|annotators?|experts?|manual)_"),
+    "judge": re.compile("_(judge|llm|autorater)_"),
+}
 _WORST = {"best": "worst", "most": "least"}
 # Words that say that a column numbers or names something, and not what.
 _IDS = frozenset(
@@ -74,10 +103,13 @@ _RATER_NAME = re.compile(
     r"(rater|annotator|anno|ann|coder|judge|reviewer|expert|evaluator|worker|assessor|participant|subject"
     r"|human|grader|turker|labell?er|user|person|obs|observer|volunteer|student|teacher|clinician|bewerter|kodierer|annotateur|juge|codeur"
     r"|utente|annotatore|giudice|usuario|anotador|evaluador|标注者?|评分者?|평가자)"
-    r"[\W_]*\w{0,3}|[a-z]{1,2}[\W_]?\d{1,3}|[a-z]",
+    r"[\W_]*\w{0,3}|(?!q\d)[a-z]{1,2}[\W_]?\d{1,3}|[a-z]",
     re.IGNORECASE,
 )
 NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
+_BY = re.compile(
+    r"(rated|label+ed|annotated|reviewed|scored|judged|evaluated|coded|graded|verified)[\W_]*by$"
+)
 # Systems by name; `names_model` also knows words such as "baseline", which may be a person's condition.
 _MACHINE = re.compile(
     r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma)"
@@ -105,6 +137,8 @@ def role_of(name: str) -> str:
         return "rater"
     if plain.rstrip(".") in ("no", "nr"):  # a number, where an option of a question says no
         return "unit"
+    if _BY.search(plain):
+        return "rater"
     every = _words(re.sub(r"(?<=\w)\s*[(\[].*", "", name.strip()))
     words = [word for word in every if word not in _IDS]
     # The judge of `judge_model` is a model, and its rater is the judge.
@@ -129,7 +163,7 @@ def _singular(word: str) -> str:
 def is_computed(name: str) -> bool:
     """Whether a column has values that were computed from ratings, or a gold label."""
     plain = name.strip().casefold()
-    if _PERSON.fullmatch(plain):
+    if _PERSON.fullmatch(plain) or plain == "mode":  # as often a setting
         return False
     is_number_of = plain.startswith(("number of", "no. of", "num_", "n_", "anzahl", "nombre de"))
     return is_number_of or not _OTHER["computed"].isdisjoint(_words(plain))
@@ -161,6 +195,13 @@ def is_about_person(name: str) -> bool:
 def is_criterion(name: str) -> bool:
     """Whether a column is named after what texts are usually rated on."""
     return not _OTHER["criterion"].isdisjoint(_words(name.casefold()))
+
+
+def kinds_of(name: str) -> set[str]:
+    """Return what a name says of its cells: "judged", "winner", "measured", "predicted", "spread", "human", "judge"."""
+    joined = f"_{'__'.join(_words(name.casefold()))}_"
+    kinds = {kind for kind, pattern in _KINDS.items() if pattern.search(joined)}
+    return kinds | ({"judged"} if "winner" in kinds or is_criterion(name) else set())
 
 
 def is_rater(name: str) -> bool:

@@ -202,7 +202,7 @@ def test_whole_numbers_beside_fractions_are_not_two_raters():
         {"id": f"i{k}", "A_fluency": 9 + k, "B_fluency": k / 7, "A_style": 8, "B_style": k / 9}
         for k in range(1, 7)
     ]
-    with refused("no_rater", DomainError):
+    with refused("unclear_label", DomainError):
         read_existing(rows)
 
 

@@ -20,8 +20,9 @@ from tiebreak.formats.tables.profiles import Column, Profile
 
 _ITEM_FIRST = re.compile(r"([^\W\d_]*[\s_.-]?\d{1,3})[\s_.:-]+(\D.*)")
 _ITEM_LAST = re.compile(r"(.*?[^\W\d_])[\s_.:-]+([^\W\d_]*[\s_.-]?\d{1,3})")
+MAX_LABELS = 12
 _CUT = re.compile(r"[\s_.:-]+")
-INITIALS = re.compile(r"[A-Z]{1,3}\d{0,2}|[a-z]")
+INITIALS = re.compile(r"(?!Q\d)[A-Z]{1,3}\d{0,2}|[a-z]")
 _PERSON = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+ [A-ZÀ-ÖØ-Þ]\.?")
 _PLACE = re.compile(r"[A-Za-z]{0,2}\d{1,3}|[A-Za-z]")
 # Cells of a profile's first rows that have no value.
@@ -118,6 +119,28 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
         if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
             return cells
     return []
+
+
+def never_agree(columns: Sequence[Column], rows: Sequence[Row]) -> bool:
+    """Whether no row has one of few values twice, as places of ranked systems and sets of labels have not."""
+    has_few = len({value for c in columns for value in c.values}) <= MAX_LABELS
+    return min(len(rows) / 2, len(columns)) > 2 and has_few and _are_others(columns, rows)
+
+
+def beside_means(columns: Sequence[Column], profile: Profile) -> list[Cell]:
+    """Return the cells of numbered columns, each group beside its mean: `tone1`, `tone2` and `tone`.
+
+    One row of ten may have a slip.
+    """
+    cells = []
+    for mean in columns:
+        numbered = [c for c in columns if stem_of(c.name) == mean.name]
+        rows = [[row.get(c.name) for c in (mean, *numbered)] for row in profile.head]
+        known = [row for row in rows if not {*BLANK} & {*row}]
+        are_means = sum(follows([row], 0) for row in known) >= 0.9 * len(known) > 2
+        if len(numbered) > 1 and are_means:
+            cells += [Cell(c.name, c.name.removeprefix(mean.name), mean.name) for c in numbered]
+    return cells
 
 
 def paired_with_raters(columns: Sequence[Column], profile: Profile) -> list[Cell]:

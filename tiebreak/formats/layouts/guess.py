@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from tiebreak.errors import DomainError
@@ -10,19 +11,28 @@ from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import (
     BLANK,
     INITIALS,
+    beside_means,
     between_people,
     counts_in,
     follows,
     grid_of,
     is_marked,
     named_items,
+    never_agree,
     paired_with_raters,
     series_of,
     shares_labels,
 )
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, rater_and_criterion
+from tiebreak.formats.layouts.unnamed import (
+    is_item_part,
+    is_remark,
+    labels_of_one,
+    may_number_answers,
+)
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import (
+    UNNAMED,
     is_about_person,
     is_computed,
     is_criterion,
@@ -30,11 +40,12 @@ from tiebreak.formats.rating_names import (
     is_machine,
     is_plain_label,
     is_rater,
+    kinds_of,
     opposite_of,
     role_of,
     stem_of,
 )
-from tiebreak.formats.tables.names import other_side, says, words_of
+from tiebreak.formats.tables.names import names_model, other_side, says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile
 
 MAX_WORDS_OF_LABELS = 60
@@ -52,7 +63,6 @@ _USERS = {
     *("user", "username", "userid", "nutzer", "utilisateur", "utilisatrice", "utente", "usuario"),
     *("usuaria", "utilizador", "用户", "사용자"),
 }
-_WINNER = {"winner", "preferred", "preference", "better", "best", "chosen", "choice", "pick"}
 NO_UNIT = "No column says which item a row rates. Choose it."
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
@@ -65,6 +75,14 @@ SAME = (
 SEVERAL = (
     "Rows of one {} have different texts in {}, so raters may have rated different things. Choose the column"
     " that names what each row rates, or leave out texts that raters wrote."
+)
+MAY_BE_LABELS = (
+    "No column says who gave the labels of {}, and the columns {} may have labels, too, or describe the item. Choose"
+    " those that have labels, or leave out the others."
+)
+RATED_TWICE = (
+    "The columns {} may have labels, but no column says who gave them, and several rows have the same {}, so several"
+    " people may have rated an item. Choose the column that names the raters, or those that name the item."
 )
 FILLS_LABELS = "The column {!r} has labels, and an empty cell is no label of the row above. Fill down other columns only."
 MIN_ROWS = 5
@@ -83,8 +101,9 @@ def layout_of(
     chosen: Mapping[str, str],
     left_out: Iterable[str] = (),
     fill_down: Iterable[str] = (),
+    name: str = "",
 ) -> Layout:
-    """Return how a table of ratings is to be read.
+    """Return how a table of ratings, the file of this name, is to be read.
 
     ``chosen`` has columns by role, which are not guessed: columns of the ratings format,
     ``rater:NAME`` and ``label:CRITERION``. Columns of ``fill_down`` have no labels, because none may be
@@ -92,7 +111,7 @@ def layout_of(
     """
     fill_down = [*fill_down]
     _check(profile, chosen, [*left_out, *fill_down])
-    layout = _Guess(profile, chosen, {*left_out}).layout()
+    layout = _Guess(profile, chosen, {*left_out}, name).layout()
     if made_up := next((c.column for c in layout.cells if c.column in fill_down), None):
         raise DomainError("fills_labels", FILLS_LABELS.format(made_up), status=400)
     return layout
@@ -114,8 +133,10 @@ def _check(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str])
 
 
 class _Guess:
-    def __init__(self, profile: Profile, chosen: Mapping[str, str], left_out: set[str]) -> None:
-        self.profile, self.chosen = profile, chosen
+    def __init__(
+        self, profile: Profile, chosen: Mapping[str, str], left_out: set[str], name: str
+    ) -> None:
+        self.profile, self.chosen, self.name = profile, chosen, name
         taken = {*chosen.values()} | left_out
         self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
         self.roles = {c.name: role_of(c.name) for c in self.free}
@@ -135,7 +156,7 @@ class _Guess:
         if "rater" not in self.facts and not any(cell.rater for cell in cells):
             self._rater({"person"})
         if "rater" not in self.facts and not any(cell.rater for cell in cells):
-            raise self._nobody()
+            return self._of_one(cells)
         computed = [] if self.chosen else self._computed(cells)
         cells = [cell for cell in cells if cell.column not in computed]
         self._leave({cell.column for cell in cells})
@@ -155,6 +176,67 @@ class _Guess:
         is_one_hot = not self.chosen and not cells[0].rater and self._is_one_hot(cells)
         winners = {"system_a", "system_b"} <= self.facts.keys() and self._has_winners(cells)
         return Layout(self.facts, tuple(cells), keys, tuple(computed), is_one_hot, winners)
+
+    def _of_one(self, chosen: Sequence[Cell]) -> Layout:
+        """Return the layout of labels by one source that nothing names, if no item has two of a criterion."""
+        self._criterion()
+        found, unclear, computed = labels_of_one(self.free, self._candidates(), self.profile)
+        side = self.profile.columns.get(self.facts.get("system_a", ""))
+        if side is not None and "chosen" in words_of(side.name):  # beside the rejected one
+            found, unclear, computed = [side], [], []
+        labels = [c for c in found if c.name not in self._said_twice()]
+        if chosen:
+            labels, unclear, computed = [self.profile[cell.column] for cell in chosen], [], []
+        if not labels:
+            raise self._nobody()
+        if unclear:
+            names = [", ".join(c.name for c in some) for some in (labels, unclear)]
+            example = ",".join(f"{LABEL_OF}{c.name}={c.name}" for c in (*labels, *unclear))
+            raise UnclearLayoutError("unclear_label", MAY_BE_LABELS.format(*names), example)
+        if not chosen:
+            self._check_criteria(labels)
+        self._leave({c.name for c in (*labels, *computed)})
+        is_judge = any("judge" in kinds_of(n) for n in (self.name, *(c.name for c in labels)))
+        rater = UNNAMED[is_judge]
+        cells = [Cell(c.name, rater, c.name.strip() if len(labels) > 1 else "") for c in labels]
+        cells = [replace(cell, rater=rater) for cell in chosen] or cells
+        cells, keys = _by_item(cells), self._keys_of_one(cells)
+        ends = Counter(c.name.rpartition(".")[2] for c in labels if "." in c.name)
+        are_repeated = any(n > 1 and "judged" in kinds_of(end) for end, n in ends.items())
+        if are_repeated and not cells[0].item and not chosen:
+            raise self._nobody()  # what the same criteria are beside may be raters
+        winners = {"system_a", "system_b"} <= self.facts.keys() and self._has_winners(cells)
+        names = [c.name for c in computed]
+        return Layout(self.facts, tuple(cells), keys, tuple(names), has_winners=winners)
+
+    def _keys_of_one(self, cells: Sequence[Cell]) -> tuple[str, ...]:
+        """Return the columns that name the item, so that one source gave it one label of each criterion."""
+        if given := self.chosen.get("unit"):
+            return (given,)
+        once = [self.facts[role] for role in ("criterion", "run") if role in self.facts]
+        systems = [self.facts[role] for role in ("system_a", "system_b") if role in self.facts]
+        names = [*self.profile.columns]
+        first = min(names.index(cell.column) for cell in cells)
+        known = [c for c in self.free if is_item_part(c, is_later=names.index(c.name) > first)]
+        known += [self.profile[self.facts[r]] for r in ("category",) if r in self.facts]
+        known = sorted(known, key=self._rank)[:12]
+        rows = self._count(*(c.name for c in known), *systems, *once)
+        if rows == self.n_rows and any(c for c in known if not says(c.name, "system")):
+            ids = [c for c in known if self.roles.get(c.name) in ("unit", "instance")]
+            for some in (ids, known):
+                keys = self._fewest(some, once, systems, is_shared=False)
+                if keys and not self._are_answers(keys, known):
+                    return keys
+        same = " and ".join([*(c.name for c in known[:4]), *systems]) or "item"
+        labels = ", ".join(cell.column for cell in cells[:6])
+        raise UnclearLayoutError("no_rater", RATED_TWICE.format(labels, same), "rater=COLUMN")
+
+    def _are_answers(self, keys: tuple[str, ...], known: Sequence[Column]) -> bool:
+        """Whether a number tells rows apart that all are about an item of other rows, too."""
+        rest = [c.name for c in known if c.name not in keys and not says(c.name, "category")]
+        items = Counter(tuple(row.get(name) for name in rest) for row in self.profile.head)
+        are_repeated = bool(rest) and min(items.values()) > 1
+        return are_repeated and len(keys) == 1 and may_number_answers(self.profile[keys[0]])
 
     def _is_one_hot(self, cells: Sequence[Cell]) -> bool:
         """Whether each of the first rows marks exactly one of several columns, and all are marked somewhere."""
@@ -194,8 +276,9 @@ class _Guess:
         named = [c for c in named if not says(words_of(c.name)[-1], "text")]
         by_words = {tuple(words_of(c.name)): c for c in named}
         for column in named:
-            other = by_words.get(other_side(column.name) or ())
-            if other is not None:
+            rejected = ("rejected" if w == "chosen" else w for w in words_of(column.name))
+            other = by_words.get(other_side(column.name) or tuple(rejected))
+            if other is not None and other is not column:
                 self._take("system_a", column)
                 self._take("system_b", other)
                 return
@@ -280,11 +363,15 @@ class _Guess:
 
     def _beside_raters(self, keys: Sequence[str]) -> list[Cell]:
         """Return one column of labels, or one for each criterion, where a column names the rater."""
-        free = [c for c in self._candidates() if not is_fact(c.name)]
+        free = [
+            c for c in self._candidates() if not (is_fact(c.name) or "measured" in kinds_of(c.name))
+        ]
+        free = [c for c in free if not (is_remark(c) or (c.is_prose and c.repeats < 1.5))] or free
         # An answer differs between raters of an item and items of a rater, or it says something else.
         rater = [self.facts["rater"]]
         differing = [c for c in free if self._differs(c, keys) and self._differs(c, rater)]
         named = [c for c in free if self.roles[c.name] == "label"]
+        named = [c for c in named if "predicted" not in kinds_of(c.name)] or named
         if (
             len(named) > 1
         ):  # what is the same for all raters of an item was computed from their labels
@@ -295,11 +382,16 @@ class _Guess:
             alike = [c for c in differing if not named or c.values <= TRUTHS]
             named = [c for c in free if c in named or c in alike or is_criterion(c.name)]
         plain = [c for c in self.free if self.roles[c.name] == "label" and not c.is_prose]
+        plain = [c for c in plain if not is_remark(c)]
         items = [key for key in keys if key in self.roles]
         is_item = any(self.roles[key] == "unit" or self.profile[key].is_prose for key in items)
         is_clear = self._is_shared(keys) and is_item
+        keyed = self._with_gold(free)
         chosen = named or plain[:1] or (differing if is_clear else [])
-        chosen = _with_series(chosen, free)
+        if not chosen:
+            found, unclear, _ = labels_of_one(self.free, self._candidates(), self.profile)
+            chosen = [] if unclear else found
+        chosen = _with_series([c for c in free if c in chosen or c in keyed] or chosen, free)
         others = [c.name for c in differing if c not in chosen and not self.roles[c.name]]
         if others and len(chosen) == 1 and chosen[0] not in differing and self._is_shared(keys):
             sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
@@ -309,12 +401,29 @@ class _Guess:
             raise UnclearLayoutError("no_label", sentence, "label=COLUMN")
         if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
+        self._check_criteria(chosen)
+        return [Cell(c.name, "", c.name.strip()) for c in chosen]
+
+    def _check_criteria(self, chosen: Sequence[Column]) -> None:
+        """Ask whether several columns of labels, of which names say no more, have several criteria."""
         stems = {stem_of(c.name) for c in chosen} - {""}
-        if len(stems) == 1 and role_of(next(iter(stems))) == "label":
+        is_series = len(stems) == 1 < len(chosen) and role_of(next(iter(stems))) == "label"
+        plain = [
+            c for c in chosen if role_of(c.name) == "label" and "judged" not in kinds_of(c.name)
+        ]
+        if (
+            is_series
+            or len(plain) == len(chosen) == sum(shares_labels(c, plain) for c in plain) > 1
+        ):
             names = [c.name for c in chosen]
             example = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
             raise UnclearLayoutError("repeated_label", TWICE.format(", ".join(names)), example)
-        return [Cell(c.name, "", c.name.strip()) for c in chosen]
+
+    def _with_gold(self, free: Sequence[Column]) -> list[Column]:
+        """Return the columns of labels beside which another has the agreed ones: `gold_scope`."""
+        words = {tuple(words_of(name)) for name in self.profile.columns if is_computed(name)}
+        agreed = {of_name[1:] for of_name in words if of_name[0] in ("gold", "true")} - {()}
+        return [c for c in free if any(tuple(words_of(c.name))[-len(w) :] == w for w in agreed)]
 
     def _differs(self, column: Column, keys: Sequence[str]) -> bool:
         """Whether a column has several values in the rows of one key."""
@@ -324,21 +433,33 @@ class _Guess:
         return any(len(of_key) > 1 for of_key in values.values())
 
     def _columns_of_raters(self) -> list[Cell]:
-        """Return the columns of raters, if each has its own by its name."""
-        candidates = self._candidates()
-        others = [c for c in self.free if c not in candidates and not is_computed(c.name)]
+        """Return the columns of raters, if each has its own by its name, and they are not those of systems."""
+        numbers = [c for c in self.free if c.is_number]
+        cells = beside_means(numbers, self.profile) or self._likely_raters()
+        columns = [self.profile[cell.column] for cell in cells]
+        are_named = any(is_rater(cell.rater) for cell in cells)
+        are_others = not are_named and never_agree(columns, self.profile.head)
+        return [] if are_others or any(self._is_system(c.rater) for c in cells) else cells
+
+    def _likely_raters(self) -> list[Cell]:
+        sides = self._compared()
+        candidates = [c for c in self._candidates() if c not in sides]
+        # What models wrote are no labels, although columns may be called after models that rated.
+        free = [c for c in self.free if c not in sides and not (c.is_prose and is_machine(c.name))]
+        others = [c for c in free if c not in candidates and not is_computed(c.name)]
         grid = grid_of(candidates, others)
-        counts = counts_in(candidates, self.profile)
-        if counts and not {cell.column for cell in grid} >= {*counts}:
+        nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
+        votes = [c.name for c in nested if c.name.casefold().rpartition(".")[0].endswith("votes")]
+        counts = votes or counts_in(candidates, self.profile)
+        if votes or (counts and not {cell.column for cell in grid} >= {*counts}):
             raise UnclearLayoutError(
                 "counts_per_label",
                 f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
                 " gave which. Agreement needs one row for each rating, or one column for each rater.",
             )
-        paired = paired_with_raters(self.free, self.profile)
+        paired = paired_with_raters(free, self.profile)
         if paired:
             return paired
-        nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
         listed = [c.name.rpartition(".")[2].rpartition(" ") for c in nested]
         if any(end.isdecimal() for *_, end in listed):  # lists in an object
             # They are by criterion and then by rater, or by rater; only names of criteria tell.
@@ -347,21 +468,39 @@ class _Guess:
             return [
                 Cell(c.name, end, name) for c, (name, _, end) in zip(nested, listed, strict=True)
             ]
-        if len(nested) > 1:
+        criteria = [c for c in nested if "judged" in kinds_of(c.name.rpartition(".")[2])]
+        if len(nested) > 1 and not criteria:
             return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
         if grid:
             return grid
         named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
         named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
-        short = [c for c in self.free if c.is_short and not c.is_prose and not is_computed(c.name)]
+        short = [c for c in free if c.is_short and not c.is_prose and not is_computed(c.name)]
         named += [c for c in between_people(short) if c not in named]
-        raters = [c for c in self.free if c in named and shares_labels(c, named)]
+        raters = [c for c in free if c in named and shares_labels(c, named)]
         # Two who used a slider may have no number in common, although all have one series of columns.
         series = {series_of(c) for c in raters} - {""}
-        raters = [c for c in self.free if c in raters or (c in named and series_of(c) in series)]
+        raters = [c for c in free if c in raters or (c in named and series_of(c) in series)]
         return (
             [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
         )
+
+    def _is_system(self, name: str) -> bool:
+        """Whether a name is that of a model that writes and does not judge, or of one that has texts beside."""
+        of_it = [c for c in self.free if c.is_prose and c.name.startswith(name) and c.name != name]
+        has_text = any(says(c.name.removeprefix(name), "text") for c in of_it)
+        return has_text or (names_model(name) and not is_machine(name) and not is_rater(name))
+
+    def _compared(self) -> list[Column]:
+        """Return the columns of both sides of a pair, if another column says which side is better."""
+        sides = {c.name: {side_of(v, "", "") for v in c.values} for c in self.free}
+        picks = [
+            name for name, of_cells in sides.items() if {-1, 1} <= of_cells - {None} == of_cells
+        ]
+        names = {tuple(words_of(c.name)) for c in self.free if c.name not in picks}
+        return [
+            c for c in self.free if picks and c.name not in picks and other_side(c.name) in names
+        ]
 
     def _columns_of_items(self, cells: Sequence[Cell]) -> tuple[Cell, ...]:
         """Return a numbered series of columns, if a row has all labels of a rater and nothing else."""
@@ -518,7 +657,12 @@ class _Guess:
 
     def _was_shown(self, column: Column, keys: Sequence[str]) -> bool:
         """Whether texts are what raters saw and not what they wrote, as some have more than one rater."""
-        if says(column.name, "remark") or not self._differs(column, [self.facts["rater"]]):
+        is_partial = column.filled < self.profile.rows
+        if (
+            is_partial
+            or says(column.name, "remark")
+            or not self._differs(column, [self.facts["rater"]])
+        ):
             return False
         of_raters = self._count(*keys, column.name, self.facts["rater"])
         return says(column.name, "text") or self._count(*keys, column.name) < of_raters
@@ -529,11 +673,7 @@ class _Guess:
             pairs = {(row.get(name), row.get(column.name)) for row in self.profile.head}
             named = [pair for pair in pairs if pair[0] in column.values]
             are_same = len(named) > 1 and all(winner == side for winner, side in named)
-            if (
-                are_same
-                and self._differs(column, [name])
-                and not _WINNER.isdisjoint(words_of(name))
-            ):
+            if are_same and self._differs(column, [name]) and "winner" in kinds_of(name):
                 return True
         return False
 
@@ -549,7 +689,7 @@ class _Guess:
         return not (column.is_number or self.roles[column.name])
 
     def _rank(self, column: Column) -> tuple[bool, bool, bool, float]:
-        is_named = self.roles[column.name] in ("unit", "instance")
+        is_named = self.roles.get(column.name) in ("unit", "instance")
         return not is_named, is_fact(column.name), column.is_prose, -column.distinct
 
     def _tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
@@ -567,14 +707,23 @@ class _Guess:
 def _by_item(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells with items and criteria, if they are those of a numbered series of texts."""
     found = named_items([cell.criterion for cell in cells]) if len(cells) > 3 else {}
-    if not found or any(cell.rater for cell in cells):
+    if not found or any(cell.rater not in ("", *UNNAMED) for cell in cells):
         return [*cells]
-    parts = ((cell.column, *found[cell.criterion]) for cell in cells)
-    return [Cell(column, "", criterion, item) for column, item, criterion in parts]
+    parts = ((cell, *found[cell.criterion]) for cell in cells)
+    return [Cell(cell.column, cell.rater, criterion, item) for cell, item, criterion in parts]
 
 
 def _with_series(chosen: Sequence[Column], free: Sequence[Column]) -> list[Column]:
-    """Return the columns with all others of their numbered series, also those that always say no."""
+    """Return the columns with all others of their numbered series, also those that always say no.
+
+    What is said with yes or no beside such columns is one more of them.
+    """
     stems = Counter(stem_of(c.name) for c in chosen)
+    truths = [k for k, c in enumerate(free) if c.values <= TRUTHS]
+    answers = {k for k in truths if len(chosen) > 1 and free[k] in chosen}
+    beside = set(answers)
+    for k in (*truths, *reversed(truths)):
+        beside |= {k} & {place + step for place in beside for step in (-1, 1)}
     more = [c for c in free if c not in chosen and stems[stem_of(c.name) or " "] > 1]
+    more += [free[k] for k in beside - answers if free[k] not in more]
     return [c for c in free if c in more or c in chosen] if more else [*chosen]

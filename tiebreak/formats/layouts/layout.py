@@ -55,13 +55,13 @@ class Layout:
         """The column of each role, as `layout_of` takes them."""
         roles = dict(self.facts)
         for cell in self.cells:
-            grid = f"{RATER_OF}{cell.rater}:{cell.criterion}"
-            # Without the colon at the end, the rater "coder: 2" would be a coder of the criterion 2.
-            rater = grid if ":" in cell.rater else f"{RATER_OF}{cell.rater}"
             # A column that has an item's labels is chosen by its own name, which says which it is.
             name = (
                 cell.column.strip() if cell.item and cell.criterion else cell.criterion or cell.item
             )
+            grid = f"{RATER_OF}{cell.rater}:{name}"
+            # Without the colon at the end, the rater "coder: 2" would be a coder of the criterion 2.
+            rater = grid if ":" in cell.rater else f"{RATER_OF}{cell.rater}"
             only = rater if cell.rater else f"{LABEL_OF}{name}"
             role = grid if cell.rater and cell.criterion else only
             roles["label" if role == LABEL_OF else role] = cell.column

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import FormatError
-from tiebreak.formats.layouts.layout import RATER_OF
+from tiebreak.formats.layouts.layout import RATER_OF, rater_and_criterion
 from tiebreak.formats.layouts.reading import (
     TABLE,
     Choice,
@@ -20,6 +20,7 @@ from tiebreak.formats.layouts.reading import (
 )
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rating_names import UNNAMED
 from tiebreak.formats.readers import recognised
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.profiles import Profile, profile_of
@@ -112,6 +113,8 @@ def ratings_in(path: Path, rows: Table | None) -> tuple[str, str]:
         return "", ""
     if "rater" in roles:
         return TABLE, ""
+    if any(rater_and_criterion(role)[0] in UNNAMED for role in roles):
+        return "", ""  # a table of texts may well have one label of each
     of_raters = {column for role, column in roles.items() if role.startswith(RATER_OF)}
     return ("", "") if of_raters & texts else (TABLE, "raters_as_columns")
 

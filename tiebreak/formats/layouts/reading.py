@@ -21,7 +21,7 @@ from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, L
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
-from tiebreak.formats.rating_names import is_machine
+from tiebreak.formats.rating_names import UNNAMED, is_machine
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -46,6 +46,11 @@ QUESTION, BETTER = "How do you rate this text?", "Which text is better?"
 MAX_NAMED = 6
 NO_RATINGS = (
     "has texts, but no ratings. Write a bundle of them with tiebreak convert {} FILE --out FOLDER"
+)
+BY_ONE = "One {}: no column says who gave the labels, and no item has two of a criterion."
+IF_SEVERAL = (
+    "If several people shared the items, choose the column that names them as that of the raters; if the table has none,"
+    " nothing can be said of their agreement."
 )
 # Columns of the ratings format that a table of others may have with another meaning.
 BY_CHANCE = {*COLUMNS} - {"unit", "rater", "label", "criterion", "system_a", "system_b"}
@@ -152,23 +157,31 @@ class Existing:
     @cached_property
     def marked(self) -> int:
         """Number of labels that are marks of missing values."""
-        labels = self.table.coded("label")
-        marks = np.array([is_missing(label) for label in labels.distinct], dtype=bool)
-        return int((labels.mapped(marks) & self.table.is_counted).sum()) if len(marks) else 0
+        criteria, labels = self.table.coded("criterion"), self.table.coded("label")
+        marked = np.zeros(len(self.table), dtype=bool)
+        for criterion, given in _labels_of(self.table).items():
+            scale = self._scale(criterion, given)
+            known = (scale.labels if scale else None) or ()
+            for mark in (label for label in given if is_missing(label, known)):
+                marked |= criteria.equals(criterion) & labels.equals(mark)
+        return int((marked & self.table.is_counted).sum())
+
+    def _scale(self, criterion: str, labels: list[Any]) -> Scale | None:
+        """Return the scale that is declared, or inferred from the labels, or None if it is unclear."""
+        if declared := self.scales.get(criterion):
+            return Scale.parse(declared)
+        try:
+            return infer_scale(labels, criterion, compares=_compares(self.table))
+        except InvalidInput:
+            return None
 
     def _scales(self) -> Iterator[str]:
         several = len(self.table.coded("criterion").used) > 1
         for criterion, labels in _labels_of(self.table).items():
             name = f"{criterion} " if several or criterion != DEFAULT else ""
-            declared = self.scales.get(criterion, "")
-            try:
-                scale = (
-                    declared or infer_scale(labels, criterion, compares=_compares(self.table)).spec
-                )
-            except InvalidInput:
-                yield f"{name}of an unclear scale"
-                continue
-            yield f"{name}{_in_words(scale)}{'' if declared else ' (inferred)'}"
+            scale = self._scale(criterion, labels)
+            said = "" if self.scales.get(criterion) else " (inferred)"
+            yield f"{name}{_in_words(scale.spec)}{said}" if scale else f"{name}of an unclear scale"
 
     def converted(self, title: str) -> Converted:
         """Return the ratings as a closed study, with the texts that the file has of its items."""
@@ -370,7 +383,7 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
         listed = [Problem(name, p.row, p.code, str(replace(p, row=None))) for p in problems.items]
         raise FormatError(listed, problems.total)
     _ask_if_empty_below(table, profile, choice)
-    layout = layout_of(profile, choice.columns, choice.left_out, choice.fill_down)
+    layout = layout_of(profile, choice.columns, choice.left_out, choice.fill_down, name)
     read, layout, tally = _as_far_as_valid(table, profile, layout, choice, name)
     if not len(read):
         reason = "has no rating, because all labels are empty"
@@ -378,9 +391,10 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     read, label_notes = _with_labels(read)
     used = {*layout.columns.values(), *layout.keys, *(c.rater_column for c in layout.cells)}
     unused = [c for c in profile.columns if c not in used]
+    unnamed = next((c.rater for c in layout.cells if c.rater in UNNAMED), "")
     return Existing(
         read,
-        "",
+        BY_ONE.format(unnamed) if unnamed else "",
         layout.columns,
         tally.missing,
         (*table.notes, *problems.all_notes(), *_notes(layout, tally, unused), *label_notes),
@@ -493,6 +507,8 @@ def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
     yield f"Read as {'; '.join(_taken(layout))}."
     if layout.computed:
         yield f"Left out, because they follow from the other columns: {', '.join(layout.computed)}."
+    if any(cell.rater in UNNAMED for cell in layout.cells):
+        yield IF_SEVERAL
     if tally.machines:
         yield f"Read as machine raters: {', '.join(sorted(tally.machines))}."
     if tally.totals:
@@ -550,10 +566,11 @@ def _rating(facts: Row, cell: Cell, label: Any, tally: _Tally) -> Row:
         rating["rater"] = cell.rater
     if cell.criterion:
         rating["criterion"] = cell.criterion
-    if "kind" not in facts and is_machine(str(rating.get("rater", ""))):
+    rater = str(rating.get("rater", ""))
+    if "kind" not in facts and (is_machine(rater) or rater == UNNAMED[1]):
         rating["kind"] = "machine"
         rating["raw"] = str(label)
-        tally.machines.add(str(rating["rater"]))
+        tally.machines.add(rater)
     return rating
 
 

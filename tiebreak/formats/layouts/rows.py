@@ -1,16 +1,19 @@
 """Rows of a table with one level: lists of annotations become rows, lists of labels become columns."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tiebreak.formats.cells import TABLE_DECODER
-from tiebreak.formats.rating_names import role_of
+from tiebreak.formats.rating_names import is_criterion, role_of, stem_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import flattened
 
 Numbered = Iterable[tuple[int, Row]]
 MAX_LISTED = 100
+# The column that numbers the parts of an item which are in one row.
+PART = "part id"
 
 
 def exploded(rows: Numbered) -> Iterator[tuple[int, Row]]:
@@ -41,17 +44,59 @@ def _parts(row: Row) -> Iterator[Row]:
                 yield from _parts(plain | flattened(value))
         return
     lists = {name: v for name, v in row.items() if _is_scalars(v)} or _texts_of_lists(plain)
+    names = {name: "/".join(map(str, v)) for name, v in lists.items() if role_of(name) == "unit"}
+    plain |= names
+    lists = {name: v for name, v in lists.items() if name not in names}
     raters = next((name for name in lists if role_of(name) == "rater"), None)
     if raters is not None:
         beside = {name: v for name, v in lists.items() if len(v) == len(lists[raters])}
         for cells in zip(*beside.values(), strict=True):
             yield plain | dict(zip(beside, cells, strict=True))
         return
+    if parallel := _labelled_parts(lists):
+        for k, cells in enumerate(zip(*parallel.values(), strict=True), start=1):
+            yield plain | dict(zip(parallel, cells, strict=True)) | {PART: k}
+        return
+    if options := _options(row):
+        noun = stem_of(next(iter(options))).strip()
+        rest = {n: v for n, v in row.items() if n.partition(".")[0] not in options}
+        for name, value in options.items():
+            yield from _parts(rest | {PART: name.removeprefix(noun).strip()} | value)
+        return
+    words = {name: v for name, v in lists.items() if _has_words(name, v)}
+    lists = {name: v for name, v in lists.items() if name not in words}
     named = {n: v for n, v in row.items() if isinstance(v, dict)}
     columns = {f"{n}.{k}": v for n, values in named.items() for k, v in flattened(values).items()}
     for name, values in lists.items():
         columns |= {f"{name} {k}": value for k, value in enumerate(values, start=1)}
-    yield plain | {name: v for name, v in columns.items() if not isinstance(v, list | dict)}
+    yield plain | {name: v for name, v in columns.items() if not isinstance(v, list | dict)} | words
+
+
+def _labelled_parts(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return lists of equal length in which each word or other part of an item has its label, or none."""
+    parts = next((v for name, v in lists.items() if _has_words(name, v)), [])
+    parallel = {name: v for name, v in lists.items() if len(v) == len(parts)}
+    return parallel if any(role_of(name) == "label" for name in parallel) else {}
+
+
+def _has_words(name: str, values: list[Any]) -> bool:
+    """Whether a list has words or names, of an item and not of raters or labels."""
+    is_named = role_of(name) in ("rater", "label") or is_criterion(name)
+    return not is_named and any(isinstance(v, str) for v in values)
+
+
+def _options(row: Row) -> dict[str, Row]:
+    """Return the objects of a row that are numbered alike and have the same keys, one of them a label."""
+    objects: dict[str, Row] = defaultdict(dict)
+    for column, value in row.items():
+        name, dot, key = column.partition(".")
+        if dot and stem_of(name):
+            objects[name][key] = value
+    keys = [{*value} for value in objects.values()]
+    stems = {stem_of(name) for name in objects}
+    is_series = len(objects) > 1 and len(stems) == 1 and role_of(*stems) != "rater"
+    are_alike = is_series and all(of_one == keys[0] for of_one in keys)
+    return objects if are_alike and any(role_of(key) == "label" for key in keys[0]) else {}
 
 
 def _texts_of_lists(row: Row) -> dict[str, list[str]]:

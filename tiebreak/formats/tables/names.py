@@ -43,15 +43,16 @@ WORDS: dict[str, frozenset[str]] = {
 }
 # The same in German, French and Chinese; Chinese words are found anywhere in a name.
 _OTHER_LANGUAGES = {
-    "instance": "nr nummer kennung beispiel zeile numéro identifiant exemple ligne 编号 序号 标识",
-    "source": "frage fragen aufgabe eingabe anweisung quelle quelltext artikel dokument kontext absatz"
+    "instance": "nr nro numero número 번호 番号 nummer kennung beispiel zeile numéro identifiant exemple ligne 编号 序号 标识",
+    "source": "pregunta pergunta domanda fuente fonte 질문 frage fragen aufgabe eingabe anweisung quelle quelltext artikel dokument kontext absatz"
     " consigne entrée texte_source contexte paragraphe requête 问题 提示 输入 指令 原文 文章 题目 上下文",
     "reference": "referenz mensch menschlich menschliche musterlösung référence humain humaine attendu"
     " 参考 标准 人工",
     "category": "kategorie thema bereich sprache gattung art catégorie thème sujet domaine langue 类别"
     " 分类 主题 领域",
     "system": "modell modelle modellname modèle modèles système 模型 系统",
-    "text": "antwort antworten ausgabe zusammenfassung übersetzung ergebnis texte réponse réponses sortie"
+    "text": "texto testo respuesta resposta risposta resumen resumo riassunto traducción tradução"
+    " traduzione 텍스트 문장 답변 요약 번역 antwort antworten ausgabe zusammenfassung übersetzung ergebnis texte réponse réponses sortie"
     " résumé traduction 回答 答案 输出 回复 摘要 译文 生成",
     "sample": "stichprobe lauf versuch wiederholung échantillon essai répétition 样本",
     "vote": "bewertung urteil note punkte wertung stimme gewinner bewerter évaluation avis gagnant"
