@@ -250,7 +250,7 @@ def test_the_command_imports_ratings_and_says_first_what_it_read(tmp_path, capsy
 
 def test_the_command_stores_nothing_of_a_file_in_which_nobody_rated(tmp_path):
     path = tmp_path / "m.csv"
-    path.write_text("item,fluency\na,1\nb,2\n")
+    path.write_text("item,fluency\na,1\na,2\n")
     with pytest.raises(CommandError):
         call_command("import_study", path)
     assert not Study.objects.exists()

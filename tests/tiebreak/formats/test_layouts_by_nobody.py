@@ -156,6 +156,8 @@ def test_who_is_asked_which_columns_have_labels_chooses_them():
         # Two labels of a criterion, or of two sources.
         ({"label": YES_NO, "second_label": YES_NO[::-1]}, "repeated_label"),
         ({"human_label": YES_NO, "judge_verdict": YES_NO}, "no_rater"),
+        ({"text": TEXTS, "predicted_label": YES_NO}, "no_rater"),
+        ({"text": TEXTS, "notes": ["fine", "poor"] * 6}, "no_rater"),
         # What a program may have compared, and what is a mean or a count.
         ({"gold": SIDES, "answer": SIDES[::-1], "correct": [0, 1] * 6}, "no_rater"),
         ({"judge_clarity": FRACTIONS, "n_judged": [50] * 12}, "no_rater"),
@@ -197,6 +199,11 @@ def test_an_item_that_may_have_two_labels_is_asked_for(columns):
     rows = [{name: of_all[k] for name, of_all in cells.items()} for k in range(12)]
     with refused("no_rater", DomainError):
         read_existing(rows)
+
+
+def test_numbers_before_labels_and_apart_describe_the_item():
+    rows = rows_of(shots=[0, 4, 8] * 4, text=TEXTS, clarity=LABELS)
+    assert criteria_of(rows) == {"preference"}
 
 
 @pytest.mark.parametrize("part", ["mode", "system", "source", "rep_id", "category", "turn"])

@@ -215,18 +215,14 @@ class _Guess:
             return (given,)
         once = [self.facts[role] for role in ("criterion", "run") if role in self.facts]
         systems = [self.facts[role] for role in ("system_a", "system_b") if role in self.facts]
-        names = [*self.profile.columns]
-        first = min(names.index(cell.column) for cell in cells)
-        known = [c for c in self.free if is_item_part(c, is_later=names.index(c.name) > first)]
+        known = [c for c in self.free if is_item_part(c)]
         known += [self.profile[self.facts[r]] for r in ("category",) if r in self.facts]
         known = sorted(known, key=self._rank)[:12]
-        rows = self._count(*(c.name for c in known), *systems, *once)
-        if rows == self.n_rows and any(c for c in known if not says(c.name, "system")):
-            ids = [c for c in known if self.roles.get(c.name) in ("unit", "instance")]
-            for some in (ids, known):
-                keys = self._fewest(some, once, systems, is_shared=False)
-                if keys and not self._are_answers(keys, known):
-                    return keys
+        ids = [c for c in known if self.roles.get(c.name) in ("unit", "instance")]
+        for some in (ids, known):
+            keys = self._fewest(some, once, systems, is_shared=False)
+            if keys and not self._are_answers(keys, known):
+                return keys
         same = " and ".join([*(c.name for c in known[:4]), *systems]) or "item"
         labels = ", ".join(cell.column for cell in cells[:6])
         raise UnclearLayoutError("no_rater", RATED_TWICE.format(labels, same), "rater=COLUMN")

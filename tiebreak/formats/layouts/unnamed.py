@@ -159,15 +159,13 @@ def _follows(column: Column, labels: Sequence[Column], rows: Sequence[Row]) -> b
     return bool(is_summary) and len(others) > 1 and len(rows) > 4 and follows(cells, 0)
 
 
-def is_item_part(column: Column, *, is_later: bool) -> bool:
-    """Whether a column is part of what names an item, and no number of a row, no rater and no remark."""
+def is_item_part(column: Column) -> bool:
+    """Whether a column is part of what names an item, and no number of a row and no rater."""
     name = column.name.strip().casefold()
     if column.distinct < 2 or _RECORDS.fullmatch(name) or is_no_answer(column):
         return False
-    is_shown = says(name, "text") or says(name, "source")
-    is_part = is_shown or any(says(column.name, role) for role in _OF_ITEMS) or _PARTS.search(name)
-    is_id = role_of(column.name) in ("unit", "instance")
-    return bool(is_part or is_id) and not (is_later and column.is_prose and not is_shown)
+    is_part = any(says(column.name, role) for role in _OF_ITEMS) or _PARTS.search(name)
+    return bool(is_part) or role_of(column.name) in ("unit", "instance")
 
 
 def may_number_answers(column: Column) -> bool:
