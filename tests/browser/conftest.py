@@ -1,13 +1,13 @@
 """Chromium for the browser tests: the installed one, without access to other hosts."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import ConsoleMessage, Page, Response, expect
+
+from tests.run import chromium
 
 ARGUMENTS = [
     "--headless",
@@ -36,16 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.django_db(transaction=True))
 
 
-def chromium() -> str | None:
-    named = os.environ.get("TIEBREAK_TEST_CHROMIUM")
-    return named or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     executable = chromium()
     if executable is None:
-        pytest.skip("Chromium is absent: on Debian, apt install chromium.")
+        pytest.skip("Chromium is absent: on Debian, apt install chromium-headless-shell.")
     return {**browser_type_launch_args, "executable_path": executable, "args": list(ARGUMENTS)}
 
 
