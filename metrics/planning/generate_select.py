@@ -153,7 +153,7 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
         page_forms["draw"] = design_form(study, request.GET, request.user)
     page_forms |= refused or {}
     tried = page_forms.pop("try")
-    selection = _selection(study, cast(DesignForm, page_forms["draw"]))
+    selection, jobs = _selection(study, cast(DesignForm, page_forms["draw"])), _jobs(study)
     return {
         "here": "generate-select",
         # The button that leads on is the page's own until tasks are planned.
@@ -161,8 +161,8 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
         "study_similarity": similarity_title(study.similarity),
         "sampling_form": tried if tried.is_bound else page_forms["sample"],
         "scoring_form": page_forms["score"],
-        "planned_cost": _cost(study, study.places.count()),
-        **_jobs(study),
+        "planned_cost": _cost(study, jobs["stages"].places),
+        **jobs,
         **(_results(request, study) if OF_RESULTS & request.GET.keys() else {"study": study}),
         **selection,
     }
@@ -252,16 +252,15 @@ def _selection(study: Study, form: DesignForm) -> Json:
     is_draft = study.status == Study.Status.DRAFT
     has_design = is_draft and form.is_bound and form.is_valid()
     previews = _selection_previews(study, form) if has_design else None
+    selected = list(study.selected.all())
     return {
         "study": study,
         "previews": previews,
         "design_form": form,
-        "drawn": study.selected.count(),
+        "drawn": len(selected),
         "is_draft": is_draft,
         "is_planned": not is_draft or study.units.filter(role=Unit.Role.MAIN).exists(),
-        "chosen": selection_chart(
-            study, previews["chosen"] if previews else list(study.selected.all())
-        ),
+        "chosen": selection_chart(study, previews["chosen"] if previews else selected),
     }
 
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import OuterRef
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from studies.design.steps import count_of
-from studies.models import Generation, SeparabilityScore, Study, Unit
+from studies.models import Generation, Instance, SeparabilityScore, Study, Unit
 from studies.systems.services import imported
 
 
@@ -57,13 +58,23 @@ def stages_of(study: Study) -> Stages:
         system_a__in=study.systems.all(),
         system_b__in=study.systems.all(),
     )
+    there_are = {
+        "instances": count_of(Instance.objects.filter(dataset=study.dataset_id), "dataset"),
+        "scored": _instances_of(scores),
+        "drawn": _instances_of(study.selected.all()),
+        "units": count_of(study.units.filter(role=Unit.Role.MAIN)),
+        "hits": count_of(study.hits.main()),
+        "places": count_of(study.places.all()),
+    }
+    numbers = Study.objects.filter(pk=study.pk).values_list(*there_are.values())
     return Stages(
-        study=study,
-        systems=list(systems.order_by("studysystem__position")),
-        instances=study.dataset.instances.count() if study.dataset else 0,
-        scored=scores.order_by().values("instance").distinct().count(),
-        drawn=study.selected.order_by().values("instance").distinct().count(),
-        units=study.units.filter(role=Unit.Role.MAIN).count(),
-        hits=study.hits.main().count(),
-        places=study.places.count(),
+        study,
+        list(systems.order_by("studysystem__position")),
+        **dict(zip(there_are, numbers.get(), strict=True)),
     )
+
+
+def _instances_of(rows: QuerySet[Any]) -> Coalesce:
+    """Return the expression for the number of instances that these rows are of."""
+    counted = rows.order_by().values(all=Value(1)).annotate(n=Count("instance", distinct=True))
+    return Coalesce(Subquery(counted.values("n"), output_field=IntegerField()), 0)

@@ -117,6 +117,11 @@ class Shown:
         """What a rating costs, by the names of raters."""
         return costs_of(self.study)
 
+    @cached_property
+    def prompts(self) -> Mapping[str, str]:
+        """The published prompts from which judges started, by the names of judges."""
+        return prompts_of(self.study)
+
     @property
     def ratings(self) -> RatingQuerySet:
         """The ratings of the criterion, for what a page shows of single units."""
@@ -191,7 +196,7 @@ def _each_machine(shown: Shown) -> list[Figure]:
     about = shown.about
     pictured = {figure.name for figure in _machines(shown)}
     by_criterion = criteria_figure(shown.criteria)
-    first_shown = first_shown_figure(shown.criteria, prompts_of(shown.study))
+    first_shown = first_shown_figure(shown.criteria, shown.prompts)
     tables = [*filter(None, (by_criterion, categories_figure(about), first_shown))]
     alphas = [machines_figure(about)] if "machines" not in pictured else []
     figures = [

@@ -1,6 +1,7 @@
 """The steps *Data* and *Task* of a study, and its members."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -77,27 +78,32 @@ class DataStep(StepAdmin):
     fieldsets = (("What is rated", {"fields": ("dataset", "unit_kind")}),)
     inlines = (SystemRows,)
 
-    def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:  # noqa: ARG002
-        """Leave out the list where there is nothing to list."""
-        return (
-            self.inlines if obj and System.objects.filter(dataset=obj.dataset_id).exists() else ()
-        )
-
-    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
-        if study.dataset is None:
-            return {}
+    @cached_property
+    def systems(self) -> list[Any]:
+        """The systems of the study's dataset, with the numbers of their texts."""
+        if self.study.dataset is None:
+            return []
         texts = Generation.objects.filter(system=OuterRef("pk"))
         counts = {
             "dummies": count_of(texts.filter(is_dummy=True), "system"),
             "texts": count_of(texts, "system") - F("dummies"),
         }
         counts["made"] = count_of(made_here(texts.filter(is_dummy=False)), "system")
-        systems = study.dataset.systems.for_studies().order_by("name").annotate(**counts)
+        systems = self.study.dataset.systems.for_studies().order_by("name")
+        return list(systems.annotate(**counts))
+
+    def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:  # noqa: ARG002
+        """Leave out the list where there is nothing to list."""
+        return self.inlines if self.systems else ()
+
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
+        if study.dataset is None:
+            return {}
         return {
             "instances": study.dataset.instances.count(),
-            "systems": list(systems),
+            "systems": self.systems,
             "may_change": not is_frozen(study) and self.has_change_permission(request, study),
-            "has_own": any(not system.perturbation for system in systems),
+            "has_own": any(not system.perturbation for system in self.systems),
             "formats": formats_in_words(study),
             "scoring_study": _scoring_study(request, study),
         }

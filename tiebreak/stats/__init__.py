@@ -66,9 +66,9 @@ prior_shift                 factor on the odds that makes the mean probability Â
 
 alternative_annotator_test  whether the machine may replace an annotator
 AlternativeAnnotatorTest    what `alternative_annotator_test` returns
+composite_shares            the best machine of each category, for new units
 cross_validated_composite   the best machine of each category, chosen on other units
 Composite                   what `cross_validated_composite` returns
-composite_shares            the best machine of each category, for new units
 jury                        label of several raters together for each unit
 Jury                        what `jury` returns
 JuryRule                    how a jury decides

@@ -123,6 +123,7 @@ def test_each_page_of_a_part_has_its_numbers_and_says_so(client, study, slug):
 
 # Figures whose headings say only what they show.
 WITHOUT_FINDINGS = {
+    "How often machine raters prefer the text shown first, by prompt and criterion",
     "Bradley–Terry strengths",
     "Differences of two systems",
     "Elo ratings, plain and weighted by separability",

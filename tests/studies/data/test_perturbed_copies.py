@@ -184,6 +184,7 @@ def test_gold_checks_of_a_kind_say_what_was_changed(admin_user):
 
 def test_nothing_is_sampled_among_copies(model):
     study = scoring_study()
+    Generation.objects.update(params={"server": "here"})
     add_perturbed_copies(study=study, names=[TYPOS])
     System.objects.update(language_model="tiny", prompt_template="Write.")
     copies = Generation.objects.exclude(system__perturbed_from=None)

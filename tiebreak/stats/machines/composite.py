@@ -122,15 +122,19 @@ def composite_shares(
     credits: npt.ArrayLike,
     categories: npt.ArrayLike,
     *,
-    of: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
+    of: npt.ArrayLike,
 ) -> FloatArray:
     """Choose the best rater of each category, for new units.
 
     Parameters
     ----------
-    credits, categories, weights
+    credits : array_like of float, shape (n_units, n_raters)
         As in `cross_validated_composite`, of the units to choose by.
+    categories : array_like, shape (n_units,)
+        Their categories.
+    weights : array_like of float, shape (n_units,), optional
+        Their weights.
     of : array_like, shape (n_new_units,)
         Category of each new unit.
 
