@@ -41,6 +41,22 @@ ASKED = {
     "133_hate_two_rounds.csv",
     "145_judge_pairs_both_orders.csv",
     "147_analogy_judge_scores.jsonl",
+    # Nobody is named, or only by the name of the file, and not all labels have names that say so.
+    "184_graded_by_model_long.csv",
+    "185_judge_five_scores_and_formulas.csv",
+    "193_one_person_five_criteria.json",
+    "197_sentences_six_zero_one.csv",
+    "198_Coherence.csv",
+    "208_turk_style_without_worker.csv",
+    "209_annotator1.csv",
+    "210_names_and_gpt_coded_labels.csv",
+    # Several labels in a cell, or in a list, that name nobody.
+    "189_ratings_listed_in_a_cell.csv",
+    "194_labels_of_unnamed_raters_with_bars.csv",
+    "195_three_annotations_in_a_list.jsonl",
+    # Names of columns that are only numbers of questions, or pairs of systems.
+    "181_korean_tabs_m1_to_m5.csv",
+    "187_workers_by_comparison_matrix.csv",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
