@@ -80,7 +80,7 @@ _WORST = {"best": "worst", "most": "least"}
 # Words that say that a column numbers or names something, and not what.
 _IDS = frozenset(
     ("id", "ids", "index", "indices", "idx", "unique", "uuid", "number", "name", "the", "of", "by")
-)
+) | {"anon", "anonymized", "anonymised", "anonymous", "hash", "hashed", "masked", "pseudonym"}
 _PERSONAL = frozenset(
     [
         "age",

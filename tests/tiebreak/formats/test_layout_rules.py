@@ -558,3 +558,10 @@ def test_a_table_without_titles_is_asked_for_and_loses_no_row(tmp_path, lines):
 def test_numbered_persons_of_any_calling_are_raters(who):
     rows = [{"id": k, f"{who}1": k % 5, f"{who} 2": k % 4} for k in range(1, 12)]
     assert {rater for *_, rater in labels_of(rows)} == {f"{who}1", f"{who} 2"}
+
+
+@pytest.mark.parametrize("ending", ["anon", "anonymized", "hash"])
+def test_a_disguised_id_of_a_rater_names_a_rater(ending):
+    rows = long([1, 2, 3, 4, 2, 1])
+    rows = [{f"worker_id_{ending}": row.pop("annotator"), **row} for row in rows]
+    assert read_existing(rows).columns["rater"] == f"worker_id_{ending}"
