@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from tiebreak.formats.rating_cells import COLUMNS
-from tiebreak.formats.tables.names import names_model, words_of
+from tiebreak.formats.tables.names import words_of
 
 # Who gave labels of which nothing says who gave them: a human or a machine.
 UNNAMED = ("unnamed rater", "unnamed judge")
@@ -110,7 +110,11 @@ NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
 _BY = re.compile(
     r"(rated|label+ed|annotated|reviewed|scored|judged|evaluated|coded|graded|verified)[\W_]*by$"
 )
-# Systems by name; `names_model` also knows words such as "baseline", which may be a person's condition.
+_MACHINES = frozenset(
+    ("llm", "lm", "model", "machine", "ai", "bot", "automatic", "automated", "auto", "synthetic")
+)
+_HUMANS = frozenset(("human", "person", "people", "crowd", "crowdworker", "student", "author"))
+# Systems by name, and not words such as "baseline", which may be a person's condition.
 _MACHINE = re.compile(
     r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma)"
     r"(?![a-z]{3})",
@@ -210,7 +214,15 @@ def is_rater(name: str) -> bool:
     return any(pattern.fullmatch(plain) for pattern in (_RATER_NAME, _PERSON))
 
 
+def kind_of(rater_type: object) -> str:
+    """Return "human" or "machine", if that is what a word says of a rater, and else the word."""
+    word = str(rater_type).strip().casefold()
+    if word in _MACHINES or is_machine(word):
+        return "machine"
+    return "human" if word in _HUMANS or role_of(word) == "rater" else word
+
+
 def is_machine(name: str) -> bool:
     """Whether a rater's name is a language model's, and not a worker's number after the name of a batch."""
     is_worker = re.search(r"/\d+$", name) is not None
-    return not is_worker and names_model(name) and _MACHINE.search(name) is not None
+    return not is_worker and _MACHINE.search(name) is not None

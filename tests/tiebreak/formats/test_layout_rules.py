@@ -565,3 +565,31 @@ def test_a_disguised_id_of_a_rater_names_a_rater(ending):
     rows = long([1, 2, 3, 4, 2, 1])
     rows = [{f"worker_id_{ending}": row.pop("annotator"), **row} for row in rows]
     assert read_existing(rows).columns["rater"] == f"worker_id_{ending}"
+
+
+@pytest.mark.parametrize("column", ["rater_type", "Kind of annotator"])
+@pytest.mark.parametrize(("person", "machine"), [("human", "llm"), ("Expert", "gpt-4o")])
+def test_a_column_that_says_who_is_a_machine_says_the_kind_of_each_rater(column, person, machine):
+    rows = long([1, 2, 3, 4, 2, 1])
+    for row in rows:
+        row[column] = machine if row["annotator"] == "ben" else person
+    read = read_existing(rows)
+    assert {*zip(read.table["rater"], read.table["kind"], strict=True)} == {
+        ("ann", "human"),
+        ("ben", "machine"),
+    }
+    assert any("Read as machine raters: ben" in note for note in read.notes)
+    texts = [
+        row | {column: machine if k % 3 else person, "rating": k % 5} for k, row in enumerate(rows)
+    ]
+    assert {*read_existing(texts).table["kind"]} == {"human"}
+
+
+def test_a_rater_who_is_called_an_llm_is_a_machine():
+    rows = long([1, 2, 3, 4, 2, 1])
+    rows = [row | {"annotator": row["annotator"].replace("ben", "llm-patient")} for row in rows]
+    kinds = read_existing(rows).table
+    assert {*zip(kinds["rater"], kinds["kind"], strict=True)} == {
+        ("ann", "human"),
+        ("llm-patient", "machine"),
+    }

@@ -40,6 +40,7 @@ from tiebreak.formats.rating_names import (
     is_machine,
     is_plain_label,
     is_rater,
+    kind_of,
     kinds_of,
     opposite_of,
     role_of,
@@ -157,6 +158,7 @@ class _Guess:
             self._rater({"person"})
         if "rater" not in self.facts and not any(cell.rater for cell in cells):
             return self._of_one(cells)
+        self._kind_of_raters()
         computed = [] if self.chosen else self._computed(cells)
         cells = [cell for cell in cells if cell.column not in computed]
         self._leave({cell.column for cell in cells})
@@ -313,6 +315,14 @@ class _Guess:
             for column in ids[:1]:
                 if self._tells_apart([column.name], [column.name]):
                     self._take("rater", column)
+
+    def _kind_of_raters(self) -> None:
+        """Take the column that says of each rater whether it is a person or a machine: `rater_type`."""
+        for column in self.free if "rater" in self.facts else ():
+            is_of_raters = any(role_of(word) == "rater" for word in words_of(column.name))
+            are_kinds = column.values and {*map(kind_of, column.values)} <= {"human", "machine"}
+            if is_of_raters and are_kinds and not self._differs(column, [self.facts["rater"]]):
+                self._take("kind", column)
 
     def _criterion(self) -> None:
         """Take the column that names criteria: short words, each of many ratings."""

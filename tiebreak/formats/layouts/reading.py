@@ -21,7 +21,7 @@ from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, L
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
-from tiebreak.formats.rating_names import UNNAMED, is_machine
+from tiebreak.formats.rating_names import UNNAMED, is_machine, kind_of
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -567,9 +567,12 @@ def _rating(facts: Row, cell: Cell, label: Any, tally: _Tally) -> Row:
     if cell.criterion:
         rating["criterion"] = cell.criterion
     rater = str(rating.get("rater", ""))
-    if "kind" not in facts and (is_machine(rater) or rater == UNNAMED[1]):
+    if "kind" in facts:
+        rating["kind"] = kind_of(facts["kind"])
+    elif is_machine(rater) or rater == UNNAMED[1]:
         rating["kind"] = "machine"
-        rating["raw"] = str(label)
+    if rating.get("kind") == "machine":
+        rating.setdefault("raw", str(label))
         tally.machines.add(rater)
     return rating
 
