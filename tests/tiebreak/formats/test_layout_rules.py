@@ -593,3 +593,18 @@ def test_a_rater_who_is_called_an_llm_is_a_machine():
         ("ann", "human"),
         ("llm-patient", "machine"),
     }
+
+
+def test_a_criterion_that_is_called_agent_has_raters_and_no_systems():
+    words = ["source", "agent", "agent", "patient", "source", "agent"]
+    columns = {f"{c}_coder{n}": words for c in ("agent", "tone (a/b)") for n in "12"}
+    rows = [{"item": f"i{k}"} | {name: of[k] for name, of in columns.items()} for k in range(6)]
+    read = read_existing(rows)
+    assert {*read.table["criterion"]} == {"agent", "tone (a/b)"}
+    assert {*read.table["rater"]} == {"coder1", "coder2"}
+
+
+def test_what_a_codebook_in_brackets_names_is_no_system():
+    words = ["human", "model", "model", "human", "model", "human"]
+    rows = long([1, 2, 3, 4, 2, 1], **{"rating of origin (human/model)": words})
+    assert "system_a" not in read_existing(rows).columns

@@ -269,7 +269,10 @@ class _Guess:
         if {"system_a", "system_b"} & self.facts.keys():
             return
         names = [c for c in self.free if c.is_short and not c.is_number and not is_computed(c.name)]
-        named = [c for c in names if says(c.name, "system") and self.roles[c.name] != "rater"]
+        # What is in brackets is a codebook, and of what a rater is named beside, there are labels.
+        plain_names = {c.name: re.sub(r"\(.*?\)|\[.*?\]", " ", c.name) for c in names}
+        named = [c for c in names if says(plain_names[c.name], "system")]
+        named = [c for c in named if not any(role_of(w) == "rater" for w in words_of(c.name))]
         # The output of a model is no name of one.
         named = [c for c in named if not says(words_of(c.name)[-1], "text")]
         by_words = {tuple(words_of(c.name)): c for c in named}
