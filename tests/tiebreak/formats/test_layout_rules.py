@@ -608,3 +608,26 @@ def test_what_a_codebook_in_brackets_names_is_no_system():
     words = ["human", "model", "model", "human", "model", "human"]
     rows = long([1, 2, 3, 4, 2, 1], **{"rating of origin (human/model)": words})
     assert "system_a" not in read_existing(rows).columns
+
+
+@pytest.mark.parametrize("names", ["shown_{}", "option {}"])
+@pytest.mark.parametrize("winner", ["winner", "preferred system"])
+def test_the_side_and_the_system_that_won_are_one_vote(names, winner):
+    votes = "aabbtabtba"
+    pairs = [("x", "y"), ("z", "x"), ("y", "z"), ("y", "x"), ("x", "z")] * 2
+    rows = [
+        {"annotator": rater, "item": f"i{k}", names.format("a"): first, names.format("b"): second}
+        | {"pick": vote.replace("t", "tie"), winner: {"a": first, "b": second}.get(vote)}
+        for k, (vote, (first, second)) in enumerate(zip(votes, pairs, strict=True))
+        for rater in ("ann", "ben")
+    ]
+    read = read_existing(rows)
+    assert len(read.table) == 20
+    assert {*read.table["criterion"]} == {"preference"}
+    assert {*zip(read.table["system_a"], read.table["system_b"], strict=True)} == {
+        ("x", "y"),
+        ("x", "z"),
+        ("y", "z"),
+    }
+    second = labels_of([row | {"tone choice": "ab"[k % 2]} for k, row in enumerate(rows)])
+    assert len({criterion for criterion, *_ in second}) == 2

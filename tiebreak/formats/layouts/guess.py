@@ -46,6 +46,7 @@ from tiebreak.formats.rating_names import (
     role_of,
     stem_of,
 )
+from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.names import names_model, other_side, says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile
 
@@ -55,6 +56,7 @@ WHO = (
     "Choose the column that names the raters, or the columns of which each has one rater's labels. If one person"
     " gave all labels, choose the columns that have them, each with that person's name and its criterion."
 )
+_PAIR = ("system_a", "system_b")
 _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
 # Names of raters where nothing else is: a subject is an item beside columns of raters.
 _PEOPLE = {
@@ -275,14 +277,9 @@ class _Guess:
         named = [c for c in named if not any(role_of(w) == "rater" for w in words_of(c.name))]
         # The output of a model is no name of one.
         named = [c for c in named if not says(words_of(c.name)[-1], "text")]
-        by_words = {tuple(words_of(c.name)): c for c in named}
-        for column in named:
-            rejected = ("rejected" if w == "chosen" else w for w in words_of(column.name))
-            other = by_words.get(other_side(column.name) or tuple(rejected))
-            if other is not None and other is not column:
-                self._take("system_a", column)
-                self._take("system_b", other)
-                return
+        pair = self._pair(named, names)
+        for role, column in zip(_PAIR, pair, strict=True) if pair else ():
+            self._take(role, column)
         plain = [
             c
             for c in named
@@ -290,6 +287,28 @@ class _Guess:
         ]
         if plain and plain[0].distinct > 1 and plain[0].repeats > 1:
             self._take("system_a", plain[0])
+
+    def _pair(
+        self, named: Sequence[Column], names: Sequence[Column]
+    ) -> tuple[Column, Column] | None:
+        """Return the columns of both sides that are named as systems, or that a column of winners names."""
+        for some in (named, [c for c in names if c.repeats > 1]):
+            by_words = {tuple(words_of(c.name)): c for c in some}
+            for column in some:
+                rejected = ("rejected" if w == "chosen" else w for w in words_of(column.name))
+                other = by_words.get(other_side(column.name) or tuple(rejected))
+                if other is None or other is column:
+                    continue
+                if some is named or any(self._picks(c, column, other) for c in names):
+                    return column, other
+        return None
+
+    def _picks(self, winner: Column, first: Column, second: Column) -> bool:
+        """Whether a column of winners names one of two different sides in each row, now this, now that."""
+        rows = [[row.get(c.name) for c in (winner, first, second)] for row in self.profile.head]
+        are_sides = all(a != b and chosen in (a, b, *BLANK) for chosen, a, b in rows)
+        picked = {row.index(row[0], 1) for row in rows if are_sides and row[0] not in BLANK}
+        return "winner" in kinds_of(winner.name) and len(picked) == 2
 
     def _rater(self, roles: set[str]) -> None:
         """Take the column that names raters: one name in a cell, and not a column for each of them."""
@@ -555,7 +574,11 @@ class _Guess:
         labels = sorted(
             (c for c in free if is_plain_label(c.name)), key=lambda c: (-c.filled, not c.is_number)
         )
-        twice = [b.name for a, b in combinations(labels, 2) if self._say_the_same(a, b)]
+        winners = sorted((c for c in free if "winner" in kinds_of(c.name)), key=lambda c: -c.filled)
+        systems = {v for r in _PAIR if r in self.facts for v in self.profile[self.facts[r]].values}
+        both = [p for p in combinations(winners, 2) if sum(not systems & c.values for c in p) == 1]
+        pairs = [*combinations(labels, 2), *both]
+        twice = [b.name for a, b in pairs if self._say_the_same(a, b)]
         by_name = {c.name.casefold(): c for c in free}
         for best in free:
             worst = by_name.get(opposite_of(best.name))
@@ -566,10 +589,17 @@ class _Guess:
 
     def _say_the_same(self, first: Column, second: Column) -> bool:
         """Whether one label of several follows from the other in each of the first rows, both ways."""
-        both = [(row.get(first.name), row.get(second.name)) for row in self.profile.head]
+        both = [(self._said(first, row), self._said(second, row)) for row in self.profile.head]
         both = [pair for pair in both if not {*BLANK} & {*pair}]
         sizes = {len({*cells}) for cells in (both, *zip(*both, strict=True))}
         return len(both) >= MIN_ROWS and len(sizes) == 1 and 1 not in sizes
+
+    def _said(self, column: Column, row: Row) -> object:
+        """Return which side of the row's pair a cell says, or else the cell."""
+        pair = [row.get(self.facts.get(role, "")) for role in _PAIR]
+        cell = row.get(column.name)
+        side = side_of(cell, *map(str, pair)) if cell not in BLANK and None not in pair else None
+        return cell if side is None else side
 
     # What names the item.
 
