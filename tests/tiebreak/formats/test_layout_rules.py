@@ -10,6 +10,7 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import write_rows
 from tiebreak.formats.errors import FormatError
 from tiebreak.formats.layouts import Choice, read_existing
+from tiebreak.formats.rating_names import UNNAMED
 
 
 def labels_of(rows, *, columns=None):
@@ -631,3 +632,45 @@ def test_the_side_and_the_system_that_won_are_one_vote(names, winner):
     }
     second = labels_of([row | {"tone choice": "ab"[k % 2]} for k, row in enumerate(rows)])
     assert len({criterion for criterion, *_ in second}) == 2
+
+
+def text_of(row, number):
+    return f"What does glacier {(row + number) % 5} say to glacier {row * number % 7}?"
+
+
+@pytest.mark.parametrize("who", ["id", "participant"])
+@pytest.mark.parametrize("label", ["meaning", "clarity", "rating", "ix"])
+def test_labels_that_are_numbered_as_the_texts_of_their_row_are_asked_about(who, label):
+    rows = [
+        {who: f"p{k}"}
+        | {f"input{j}": text_of(k, j) for j in range(3)}
+        | {f"{label}{j}": (k * j + k) % 5 + 1 for j in range(3)}
+        for k in range(8)
+    ]
+    with pytest.raises(DomainError) as refusal:
+        read_existing(rows)
+    assert refusal.value.code in {"unclear_unit", "no_rater", "no_label"}
+
+
+@pytest.mark.parametrize("stems", [("A", "B"), ("A", "MC ")])
+def test_series_of_several_lengths_are_questions_and_no_raters(stems):
+    names = [f"{stem}{j}" for n, stem in enumerate(stems, start=3) for j in range(1, n + 1)]
+    rows = [
+        {"article": f"t{k}"} | {name: (k + j) % 3 for j, name in enumerate(names)} for k in range(8)
+    ]
+    with refused("no_rater", DomainError):
+        read_existing(rows)
+
+
+@pytest.mark.parametrize(
+    ("texts", "items", "raters"), [("input", 24, {UNNAMED[0]}), ("comment", 8, {"0", "1", "2"})]
+)
+def test_numbers_are_raters_beside_their_remarks_and_items_beside_texts(texts, items, raters):
+    rows = [
+        {"item": f"i{k}"}
+        | {f"{name}_{j}": (k * j + k) % 5 for name in ("fluency", "tone") for j in range(3)}
+        | {f"{texts}_{j}": text_of(k, j) for j in range(3)}
+        for k in range(8)
+    ]
+    table = read_existing(rows).table
+    assert (len({*table["unit"]}), {*table["rater"]}) == (items, raters)

@@ -16,6 +16,7 @@ from tiebreak.formats.rating_names import (
     stem_of,
 )
 from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.names import says
 from tiebreak.formats.tables.profiles import Column, Profile
 
 _ITEM_FIRST = re.compile(r"([^\W\d_]*[\s_.-]?\d{1,3})[\s_.:-]+(\D.*)")
@@ -114,11 +115,30 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
             if p[0] in firsts and p[1] in seconds
         ]
         cells = _cells_of(inside, firsts, seconds)
+        raters = {cell.rater for cell in cells}
+        if all(map(str.isdecimal, raters)) and number_questions(raters, [*candidates, *others]):
+            continue
         if not _are_alike(cells, {c.name: c for c in (*candidates, *others)}):
             continue
         if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
             return cells
     return []
+
+
+def number_questions(numbers: set[str], columns: Sequence[Column]) -> bool:
+    """Whether numbers in names are hardly raters': texts have numbers, too, or labels have others."""
+    texts = numbered([c for c in columns if c.is_prose])
+    return bool(texts) or any(ends != numbers for ends in numbered(columns).values())
+
+
+def numbered(columns: Iterable[Column]) -> dict[str, set[str]]:
+    """Return the numbers of each series of several columns, except for remarks."""
+    series: dict[str, set[str]] = defaultdict(set)
+    for column in columns:
+        for stem, end in _splits(column.name)[-1:]:
+            if end.isdecimal() and not says(stem, "remark"):
+                series[stem].add(end)
+    return {stem: ends for stem, ends in series.items() if len(ends) > 1}
 
 
 def never_agree(columns: Sequence[Column], rows: Sequence[Row]) -> bool:

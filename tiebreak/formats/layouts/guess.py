@@ -19,6 +19,8 @@ from tiebreak.formats.layouts.grids import (
     is_marked,
     named_items,
     never_agree,
+    number_questions,
+    numbered,
     paired_with_raters,
     series_of,
     shares_labels,
@@ -70,6 +72,10 @@ NO_UNIT = "No column says which item a row rates. Choose it."
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
     " of them, or name the criteria."
+)
+OF_TEXTS = (
+    "Columns of labels such as {} have the same numbers as columns of texts such as {}, so each number may be an item"
+    " of its own. Give each text a row of its own, or choose the columns of labels if their numbers are criteria."
 )
 SAME = (
     "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
@@ -177,6 +183,7 @@ class _Guess:
             keys = self._without_passes(self._with_what_was_shown(keys))
         self._leave({*keys})
         cells = _by_item(cells or self._beside_raters(keys))
+        self._ask_if_of_texts(cells, keys)
         is_one_hot = not self.chosen and not cells[0].rater and self._is_one_hot(cells)
         winners = {"system_a", "system_b"} <= self.facts.keys() and self._has_winners(cells)
         return Layout(self.facts, tuple(cells), keys, tuple(computed), is_one_hot, winners)
@@ -209,6 +216,7 @@ class _Guess:
         are_repeated = any(n > 1 and "judged" in kinds_of(end) for end, n in ends.items())
         if are_repeated and not cells[0].item and not chosen:
             raise self._nobody()  # what the same criteria are beside may be raters
+        self._ask_if_of_texts(cells, keys)
         winners = {"system_a", "system_b"} <= self.facts.keys() and self._has_winners(cells)
         names = [c.name for c in computed]
         return Layout(self.facts, tuple(cells), keys, tuple(names), has_winners=winners)
@@ -237,6 +245,18 @@ class _Guess:
         items = Counter(tuple(row.get(name) for name in rest) for row in self.profile.head)
         are_repeated = bool(rest) and min(items.values()) > 1
         return are_repeated and len(keys) == 1 and may_number_answers(self.profile[keys[0]])
+
+    def _ask_if_of_texts(self, cells: Sequence[Cell], keys: tuple[str, ...]) -> None:
+        """Ask what is rated, if labels of a row are numbered as its texts are, and an item has various of these."""
+        labels = numbered(self.profile[c.column] for c in cells if not (c.item or self.chosen))
+        texts = [c for c in self.profile.columns.values() if c.is_prose]
+        for stem, ends in numbered(texts).items():
+            alike = [label for label, numbers in labels.items() if numbers == ends]
+            differ = any(self._differs(c, keys) for c in texts if c.name.startswith(stem))
+            if alike and (differ or not self._is_shared(keys)):
+                names = [f"{name}{min(ends)}" for name in (alike[0], stem)]
+                example = f"label={names[0]}"
+                raise UnclearLayoutError("unclear_unit", OF_TEXTS.format(*names), example)
 
     def _is_one_hot(self, cells: Sequence[Cell]) -> bool:
         """Whether each of the first rows marks exactly one of several columns, and all are marked somewhere."""
@@ -509,9 +529,11 @@ class _Guess:
         # Two who used a slider may have no number in common, although all have one series of columns.
         series = {series_of(c) for c in raters} - {""}
         raters = [c for c in free if c in raters or (c in named and series_of(c) in series)]
-        return (
-            [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]] if len(raters) > 1 else []
-        )
+        coded = [c.name.strip() for c in raters if 0 < len(stem_of(c.name)) < 3]
+        numbers = {name.removeprefix(stem_of(name)) for name in coded}
+        if len(raters) < 2 or (coded and number_questions(numbers, self.free)):
+            return []
+        return [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]]
 
     def _is_system(self, name: str) -> bool:
         """Whether a name is that of a model that writes and does not judge, or of one that has texts beside."""
