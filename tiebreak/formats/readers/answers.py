@@ -16,6 +16,8 @@ from tiebreak.formats.rows import Row
 
 # One choice or several of those that were offered, so never a free text.
 Chosen = tuple[str, ...]
+# The scale of a question, the label of each answer, and a note; or no scale, and why there is none.
+_Read = tuple[str, Mapping[Any, Any], str]
 CHOSEN = ("no", "yes")
 # Mechanical Turk writes an empty text as an empty object.
 EMPTY = ("", "{}")
@@ -71,8 +73,10 @@ class Answers:
         ratings: list[Row] = []
         missing = 0
         questions = dict(self._single_answers())
+        read = {name: self._labels(name, given) for name, given in questions.items()}
         for name, given in questions.items():
-            scale, labels, note = self._labels(name, given)
+            own = read[name]
+            scale, labels, note = own if own[0] else _as_another(given, read) or own
             if why := _why_no_criterion(name, questions):
                 scale, note = "", why
             if not scale:
@@ -95,10 +99,8 @@ class Answers:
         lost = self.left_out
         return Converted(spec, instances, self.generations, ratings, lost, about, missing)
 
-    def _labels(
-        self, name: str, given: list[tuple[Any, Row]]
-    ) -> tuple[str, Mapping[Any, Any], str]:
-        """Return the scale, the label of each answer, and a note; or no scale, and why there is none."""
+    def _labels(self, name: str, given: list[tuple[Any, Row]]) -> _Read:
+        """Return how the answers to a question are read."""
         were_offered = all(isinstance(answer, tuple) for answer, _ in given)
         texts = {answer: as_text(answer) for answer, _ in given}
         try:
@@ -132,6 +134,12 @@ class Answers:
                 answers = [(CHOSEN[choice in one],) for one in sets]
                 questions.append((part, list(zip(answers, rows, strict=True))))
         return questions
+
+
+def _as_another(given: list[tuple[Any, Row]], read: Mapping[str, _Read]) -> _Read | None:
+    """Return how another question was read that offers all answers of this one."""
+    answers = {answer for answer, _ in given}
+    return next((one for one in read.values() if one[0] and answers <= {*one[1]}), None)
 
 
 def _why_no_criterion(name: str, questions: Mapping[str, list[tuple[Any, Row]]]) -> str:

@@ -214,7 +214,11 @@ def _control_columns(rows: Sequence[Row], path: Path) -> dict[str, str]:
         raise FormatError.of(path.name, None, "answers_unknown", reason)
     texts = {name: [row[name] for row in rows if isinstance(row.get(name), str)] for name in found}
     notes = {name: labels_of(values, name).note for name, values in texts.items()}
-    return {name: "textarea" if "free" in note else "choices" for name, note in notes.items()}
+    free = {name: {*texts[name]} for name, note in notes.items() if "free" in note}
+    offered = [{*values} for name, values in texts.items() if name not in free]
+    # What another control offers is no free text, even if it was chosen once.
+    free = {n: v for n, v in free.items() if not v or not any(v <= known for known in offered)}
+    return {name: "textarea" if name in free else "choices" for name in texts}
 
 
 def _is_control(rows: Sequence[Row], name: str) -> bool:

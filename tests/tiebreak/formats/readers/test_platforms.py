@@ -216,6 +216,25 @@ def test_suggestions_are_machines_ratings_and_text_areas_are_reasons():
         assert "@" not in str(rows)
 
 
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_aspect_with_one_answer_that_another_aspect_offers_is_a_criterion(times, tmp_path):
+    room = ["good", "bad"] * 3
+    rows = [
+        {"text": f"Stay {k}.", "id": k, "room": mood}
+        | ({"price": "good"} if k < times else {})
+        | {"annotator": 1, "annotation_id": k, "lead_time": 2}
+        for k, mood in enumerate(room)
+    ]
+    path = tmp_path / "aspects.json"
+    path.write_text(json.dumps(rows))
+    converted = convert("labelstudio", [path])
+    given = [r["label"] for r in converted.ratings if r["criterion"] == "price"]
+    assert given == ["good"] * times
+    assert {c.name: c.scale for c in converted.spec.criteria} == dict.fromkeys(
+        ("room", "price"), "nominal:bad,good"
+    )
+
+
 @pytest.mark.parametrize("moods", [("good", "good"), ("good", "bad")])
 def test_answers_in_csv_are_told_from_data_only_if_they_differ_within_a_task(moods, tmp_path):
     path = tmp_path / "same.csv"
