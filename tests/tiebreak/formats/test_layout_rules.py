@@ -674,3 +674,19 @@ def test_numbers_are_raters_beside_their_remarks_and_items_beside_texts(texts, i
     ]
     table = read_existing(rows).table
     assert (len({*table["unit"]}), {*table["rater"]}) == (items, raters)
+
+
+@pytest.mark.parametrize("name", ["rank_{}", "results.{}.rank"])
+def test_ranks_that_differ_between_raters_of_an_item_are_not_left_out_unasked(name):
+    rows = [
+        row | {"knowledge level": (k * 3) % 4, name.format("x"): k % 3, name.format("y"): k % 2}
+        for k, row in enumerate(long([1, 2, 3, 4, 2, 1]))
+    ]
+    others = [{n: cell for n, cell in row.items() if n != "rating"} for row in rows]
+    for asked in (rows, others):
+        with refused("unclear_label", DomainError):
+            read_existing(asked)
+    systems = [row | {name.format(s): row["rating"] for s in "xy"} for row in rows]
+    for k, row in enumerate(systems):
+        row["rating"] = k % 3
+    assert {*read_existing(systems).table["criterion"]} == {"preference"}

@@ -50,7 +50,8 @@ ASKED = {
     "208_turk_style_without_worker.csv",
     "209_annotator1.csv",
     "210_names_and_gpt_coded_labels.csv",
-    # Several labels in a cell, or in a list, that name nobody.
+    # Several labels in a cell, or in a list, that name nobody, and ranks of several systems.
+    "191_ranks_of_systems_in_json_cell.csv",
     "189_ratings_listed_in_a_cell.csv",
     "194_labels_of_unnamed_raters_with_bars.csv",
     "195_three_annotations_in_a_list.jsonl",

@@ -77,6 +77,10 @@ OF_TEXTS = (
     "Columns of labels such as {} have the same numbers as columns of texts such as {}, so each number may be an item"
     " of its own. Give each text a row of its own, or choose the columns of labels if their numbers are criteria."
 )
+RANKED = (
+    "Raters of an item have different numbers in the columns {}, which may be their ranks of several things in one row,"
+    " beside the labels of {}. Give each thing a row of its own, or choose the columns that have labels."
+)
 SAME = (
     "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
     " Choose the column that has them."
@@ -447,10 +451,20 @@ class _Guess:
         if not chosen:
             sentence = "No column has labels. Choose the column that has them."
             raise UnclearLayoutError("no_label", sentence, "label=COLUMN")
+        self._ask_if_ranked(chosen, keys)
         if len(chosen) == 1 or "criterion" in self.facts:
             return [Cell(chosen[0].name)]
         self._check_criteria(chosen)
         return [Cell(c.name, "", c.name.strip()) for c in chosen]
+
+    def _ask_if_ranked(self, chosen: Sequence[Column], keys: Sequence[str]) -> None:
+        """Ask about ranks that are no labels but differ between raters of an item."""
+        ranks = [c for c in self.free if c not in chosen and "rank" in words_of(c.name)]
+        given = [c.name for c in ranks if c.is_number and self._differs(c, keys)]
+        if len(given) > 1 and not self.chosen:
+            sentence = RANKED.format(", ".join(given[:6]), ", ".join(c.name for c in chosen[:6]))
+            example = ",".join(f"{LABEL_OF}{name}={name}" for name in given)
+            raise UnclearLayoutError("unclear_label", sentence, example)
 
     def _check_criteria(self, chosen: Sequence[Column]) -> None:
         """Ask whether several columns of labels, of which names say no more, have several criteria."""
