@@ -569,7 +569,9 @@ def test_a_disguised_id_of_a_rater_names_a_rater(ending):
 
 
 @pytest.mark.parametrize("column", ["rater_type", "Kind of annotator"])
-@pytest.mark.parametrize(("person", "machine"), [("human", "llm"), ("Expert", "gpt-4o")])
+@pytest.mark.parametrize(
+    ("person", "machine"), [("human", "llm"), ("Expert", "gpt-4o"), ("human", "machine")]
+)
 def test_a_column_that_says_who_is_a_machine_says_the_kind_of_each_rater(column, person, machine):
     rows = long([1, 2, 3, 4, 2, 1])
     for row in rows:
@@ -630,6 +632,8 @@ def test_the_side_and_the_system_that_won_are_one_vote(names, winner):
         ("x", "z"),
         ("y", "z"),
     }
+    themes = [{n.replace(winner, "theme"): cell for n, cell in row.items()} for row in rows]
+    assert "system_a" not in read_existing(themes).columns
     second = labels_of([row | {"tone choice": "ab"[k % 2]} for k, row in enumerate(rows)])
     assert len({criterion for criterion, *_ in second}) == 2
 

@@ -610,11 +610,7 @@ class _Guess:
         labels = sorted(
             (c for c in free if is_plain_label(c.name)), key=lambda c: (-c.filled, not c.is_number)
         )
-        winners = sorted((c for c in free if "winner" in kinds_of(c.name)), key=lambda c: -c.filled)
-        systems = {v for r in _PAIR if r in self.facts for v in self.profile[self.facts[r]].values}
-        both = [p for p in combinations(winners, 2) if sum(not systems & c.values for c in p) == 1]
-        pairs = [*combinations(labels, 2), *both]
-        twice = [b.name for a, b in pairs if self._say_the_same(a, b)]
+        twice = [b.name for a, b in combinations(labels, 2) if self._say_the_same(a, b)]
         by_name = {c.name.casefold(): c for c in free}
         for best in free:
             worst = by_name.get(opposite_of(best.name))
