@@ -694,3 +694,20 @@ def test_ranks_that_differ_between_raters_of_an_item_are_not_left_out_unasked(na
     for k, row in enumerate(systems):
         row["rating"] = k % 3
     assert {*read_existing(systems).table["criterion"]} == {"preference"}
+
+
+@pytest.mark.parametrize("name", ["annotations", "raters"])
+def test_objects_in_a_list_of_annotations_are_raters_by_their_places(name):
+    rows = [
+        {"item": f"i{k}", name: [{"fluency": k % 5, "relevance": (k + j) % 4} for j in range(3)]}
+        for k in range(8)
+    ]
+    assert labels_of(rows) == {
+        (criterion, row["item"], str(j)): one[criterion]
+        for row in rows
+        for j, one in enumerate(row[name], start=1)
+        for criterion in ("fluency", "relevance")
+    }
+    texts = [{"scores" if n == name else n: cell for n, cell in row.items()} for row in rows]
+    with pytest.raises((DomainError, InvalidInput)):
+        read_existing(texts)

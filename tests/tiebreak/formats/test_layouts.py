@@ -54,7 +54,6 @@ ASKED = {
     "191_ranks_of_systems_in_json_cell.csv",
     "189_ratings_listed_in_a_cell.csv",
     "194_labels_of_unnamed_raters_with_bars.csv",
-    "195_three_annotations_in_a_list.jsonl",
     # Names of columns that are only numbers of questions, or pairs of systems, in rows of participants.
     "186_participants_by_article_two_sets.csv",
     "181_korean_tabs_m1_to_m5.csv",

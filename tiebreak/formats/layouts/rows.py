@@ -67,6 +67,7 @@ def _parts(row: Row) -> Iterator[Row]:
     lists = {name: v for name, v in lists.items() if name not in words}
     named = {n: v for n, v in row.items() if isinstance(v, dict)}
     columns = {f"{n}.{k}": v for n, values in named.items() for k, v in flattened(values).items()}
+    columns |= _ratings_in(row)
     for name, values in lists.items():
         columns |= {f"{name} {k}": value for k, value in enumerate(values, start=1)}
     yield plain | {name: v for name, v in columns.items() if not isinstance(v, list | dict)} | words
@@ -116,6 +117,20 @@ def _is_annotations(value: Any) -> bool:
         return False
     roles = [{role_of(key) for key in item} for item in value]
     return all({"rater", "label"} & of_item for of_item in roles)
+
+
+def _ratings_in(row: Row) -> Row:
+    """Return the numbers in lists that have an object for each of several raters, who are not named."""
+    found: Row = {}
+    for name, values in row.items():
+        is_named = role_of(name) == "rater" or name.casefold().startswith("annotat")
+        if not is_named or not isinstance(values, list) or not 1 < len(values) <= MAX_LISTED:
+            continue
+        are_alike = all(isinstance(v, dict) and {*v} == {*values[0]} for v in values)
+        if are_alike and all(isinstance(n, int | float) for v in values for n in v.values()):
+            cells = ((key, k, v[key]) for k, v in enumerate(values, start=1) for key in v)
+            found |= {f"{name}.{key} {k}": label for key, k, label in cells}
+    return found
 
 
 def _is_scalars(value: Any) -> bool:
