@@ -10,6 +10,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
 from django.db import models
+from django.urls import get_resolver
 
 from metrics.planning.forms import SamplingForm
 from recruitment import step_pages  # noqa: F401  its steps have rows
@@ -101,6 +102,7 @@ def test_only_fields_that_are_there_are_excused():
 
 
 def test_no_page_of_the_admin_shows_a_number_that_is_excused():
+    assert get_resolver().url_patterns  # loads the modules of all pages
     shown = {
         (inline.model._meta.label, name)
         for model_admin in [*admin.site._registry.values(), *StepAdmin.__subclasses__()]
