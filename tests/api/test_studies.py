@@ -347,7 +347,7 @@ def test_a_closed_study_is_created_from_ratings_with_what_was_chosen(client, rut
 @pytest.mark.parametrize(
     ("content", "values", "code"),
     [
-        (b"item,fluency\na,1\nb,2\n", {}, "no_rater"),
+        (b"item,fluency\na,1\na,2\n", {}, "no_rater"),
         (MATRIX, {"columns": "rater=who"}, "unknown_column"),
         (MATRIX, {"columns": "who=item"}, "unknown_role"),
         (MATRIX, {"scales": "interval"}, "bad_option"),
