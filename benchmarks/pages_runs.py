@@ -37,13 +37,16 @@ from tiebreak.report.source import Source  # noqa: E402
 RATINGS = int(os.environ.get("RATINGS", "1000000"))
 RATINGS_PER_HIT, UNITS, HITS_PER_ANNOTATOR = 5, 5, 40
 MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
-# Collect shows what several pages show: progress, money, people and channels. Launch looks at all of a study.
+# Collect shows what several pages show: progress, money, people and channels. Launch looks at all of a study,
+# Quality and Generate & select at what there is of each stage, and the list of studies at who waits for money.
 MORE_STATEMENTS = {
     "Progress": 21,
     "Participants & payments": 13,
     "Step: Launch": 23,
-    "Step: Quality": 13,
+    "Step: Generate & select": 15,
+    "Step: Quality": 15,
     "Step: Recruit": 13,
+    "Studies": 14,
 }
 NOW, SCALE = "now()", "preference:tie"
 Replaced = dict[str, str]

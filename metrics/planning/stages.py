@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from studies.design.steps import count_of
@@ -13,7 +13,7 @@ from studies.systems.services import imported
 
 @dataclass(frozen=True)
 class Stages:
-    """What there is of each stage. Each of `systems` has its number of `texts`, of them `imported`."""
+    """What there is of each stage. Each of `systems` has its number of `texts`, and whether some were `imported`."""
 
     study: Study
     systems: list[Any]
@@ -50,7 +50,7 @@ class Stages:
 def stages_of(study: Study) -> Stages:
     texts = Generation.objects.filter(system=OuterRef("pk"))
     systems = study.systems.filter(perturbed_from=None).annotate(
-        texts=count_of(texts, "system"), imported=count_of(imported(texts), "system")
+        texts=count_of(texts, "system"), imported=Exists(imported(texts))
     )
     scores = SeparabilityScore.objects.filter(
         instance__dataset=study.dataset_id,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
-from django.db.models import F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
@@ -20,7 +20,7 @@ from studies.design.steps import count_of
 from studies.members.memberships import Members, MembershipForm
 from studies.models import Criterion, Generation, Membership, Study, StudySystem, System
 from studies.services import is_frozen
-from studies.systems.services import made_here
+from studies.systems.services import imported
 from tiebreak.reading.words import scale_in_words
 
 # The pages of the preview that show what this step changes.
@@ -88,9 +88,8 @@ class DataStep(StepAdmin):
             "dummies": count_of(texts.filter(is_dummy=True), "system"),
             "texts": count_of(texts, "system") - F("dummies"),
         }
-        counts["made"] = count_of(made_here(texts.filter(is_dummy=False)), "system")
         systems = self.study.dataset.systems.for_studies().order_by("name")
-        return list(systems.annotate(**counts))
+        return list(systems.annotate(**counts, imported=Exists(imported(texts))))
 
     def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:  # noqa: ARG002
         """Leave out the list where there is nothing to list."""
