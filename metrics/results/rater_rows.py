@@ -60,7 +60,7 @@ def _holders(section: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
             yield path, holder
 
 
-MIN_ANNOTATORS, MAX_RATERS = 2, 130
+MIN_ANNOTATORS, MAX_RATERS = 2, 80
 NO_AGREEMENT = "The report has no agreement of this annotator."
 NO_CHECKS = CheckRecord(0, 0)
 
