@@ -67,7 +67,10 @@ def test_one_text_of_each_system_is_nothing_to_score():
 def test_imported_texts_are_told_from_those_made_here():
     study = make_study(instances=2, samples=2)
     Generation.objects.filter(system__name="system-1").update(params={"server": "lab"})
-    assert [(row.texts, row.imported) for row in stages_of(study).systems] == [(4, True), (4, False)]
+    assert [(row.texts, row.imported) for row in stages_of(study).systems] == [
+        (4, True),
+        (4, False),
+    ]
 
 
 def test_every_stage_is_on_the_page_in_order(client, ruth):
