@@ -3,11 +3,13 @@
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from studies.access import Right, researchers_only, right_for, study_for
+from studies.design.opened_forms import take_turn
 from studies.model_servers import model_names, server_names
 from studies.models import Dataset, System
 from studies.refusals import told_on
@@ -24,11 +26,15 @@ KEPT = ("name", "server", "language_model")
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
+@transaction.atomic
 def system(request: HttpRequest, study_id: str) -> HttpResponse:
     """Add a system, maybe as a copy of one that the address names, or change the one that it names."""
+    take_turn(request, study_id)
     study = study_for(request.user, study_id, right_for(request))
     if study.dataset is None:
         raise Http404("The study has no dataset.")
+    if request.method == "POST":  # other studies of the dataset have this page, too
+        Dataset.objects.select_for_update(no_key=True).get(pk=study.dataset_id)
     stored = _named(study.dataset, request.GET.get("system", ""))
     copied = _named(study.dataset, request.GET.get("copy", ""))
     of = stored or _begun(study.dataset, copied)
