@@ -11,6 +11,7 @@ from itertools import groupby
 from statistics import geometric_mean
 from typing import Any
 
+from django.db.models import QuerySet
 from scipy.stats import binomtest
 
 from annotation.models import Participation, Rater, Rating
@@ -101,16 +102,21 @@ def evidence_of(participation: Participation) -> Evidence:
     )
 
 
+def are_too_many(people: Collection[Participation] | QuerySet[Participation]) -> bool:
+    """Whether participations gave more than `MAX_AT_ONCE` answers, which no page looks at."""
+    return bool(_answers_of(people).order_by()[MAX_AT_ONCE:].exists())
+
+
 def worth_a_look(people: Collection[Participation]) -> dict[int, list[Sign]]:
     """Return the unusual signs of those participations of a study that have any, by their ids.
 
-    The rules are those of their own pages. Excluded people need no look any more. Of more than
-    `MAX_AT_ONCE` answers nothing is returned. Takes few statements.
+    The rules are those of their own pages. Excluded people need no look any more, and if the others
+    `are_too_many`, nobody gets one. Takes few statements.
     """
     raters = {one.pk: one.rater_id for one in people if one.status != Participation.Status.EXCLUDED}
-    newest = _answers_of(raters)
-    if not raters or newest.order_by()[: MAX_AT_ONCE + 1].count() > MAX_AT_ONCE:
+    if not raters or are_too_many(raters):
         return {}
+    newest = _answers_of(raters)
     by_unit, answers = _by_unit(newest), defaultdict(list)
     for row in newest:
         answers[row.assignment.participation_id].append(row)
@@ -123,7 +129,7 @@ def worth_a_look(people: Collection[Participation]) -> dict[int, list[Sign]]:
     return {person: signs for person, signs in unusual.items() if signs}
 
 
-def _answers_of(participations: Collection[int]) -> Any:
+def _answers_of(participations: Collection[Any] | QuerySet[Participation]) -> Any:
     """Return the answers of participations, of each the newest first."""
     main = Rating.objects.filter(
         assignment__participation__in=participations, unit__role=Unit.Role.MAIN, superseded=False

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 
 from annotation.models import Participation
-from annotation.participant_evidence import Sign, worth_a_look
+from annotation.participant_evidence import Sign, are_too_many, worth_a_look
 from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
 from recruitment.terms import owed
@@ -124,6 +124,9 @@ class Person:
 
 def first_people(entries: Ledger, most: int) -> list[Person]:
     """Return the first rows of the whole ledger: who is worth a look for most reasons, then who needs a decision."""
+    looked_at = entries.matches.exclude(status=Participation.Status.EXCLUDED)
+    if are_too_many(looked_at.order_by().values("pk")):
+        return people_on(entries, entries.matches[:most], {})
     everybody = list(entries.matches.only("rater", "status", "study"))
     unusual = worth_a_look(everybody)
     first = sorted(everybody, key=lambda one: -len(unusual.get(one.pk, [])))[:most]

@@ -81,8 +81,8 @@ def offered_units_form(
     initial = {"role": role_to_make(roles, counts, chosen)}
     form = ReferenceUnitsForm(prefix="make", use_required_attribute=False, initial=initial)
     form.fields["role"] = _role_field(roles)
-    if most := most_copies(study):
-        form.initial["n"] = min(most, form.fields["n"].initial)
+    if most := most_copies(study, form.fields["n"].initial):
+        form.initial["n"] = most
     else:
         del form.fields["n"], form.fields["perturbation"]
     return form

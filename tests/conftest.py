@@ -3,6 +3,7 @@
 import gc
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,12 +49,21 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.DATABASES["default"]["TEST"]["NAME"] = str(folder / "test.sqlite3")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         sample = item.get_closest_marker("sampled")
         if sample and max(item.callspec.indices.values()) >= sample.args[0]:
             item.add_marker(pytest.mark.thorough)
+    yield
+    sort_by_length(items)
+
+
+def sort_by_length(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that no worker is left alone with one at the end."""
+    n_tests = Counter(item.path for item in items)
+    thorough = {item.path for item in items if item.get_closest_marker("thorough")}
+    items.sort(key=lambda item: (item.path not in thorough, -n_tests[item.path], item.path))
 
 
 @pytest.hookimpl(trylast=True)

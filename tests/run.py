@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from tests import covered
 from tests.paths import ROOT
 
-# A file stays with one worker, whose later tests use what its first ones have made.
-PYTEST = (sys.executable, "-m", "pytest", "--dist", "loadfile")
+# A file stays with one worker, whose later tests use what its first ones have made, in the order of
+# `tests/conftest.py`.
+PYTEST = (sys.executable, "-m", "pytest", "--dist", "loadfile", "--no-loadscope-reorder")
 # Of two cores. A browser's tests wait for half of their time, for the page or for the server.
 WORKERS, WORKERS_IN_BROWSER = 2, 3
 NO_TEST_WAS_CHOSEN = 5
@@ -133,7 +134,6 @@ def all_passes(services: Services, only: str | None) -> Iterator[Pass]:
     again = f"(browser or both_databases) and not (postgresql or {absent})"
     in_browser, simulations = "In a browser and what is marked again, on SQLite", "slow simulations"
     if only is None:
-        # Files with many tests come first, so that single simulations fill the workers' time at the end.
         both = f"({again}) or slow"
         title = f"{in_browser}, and {simulations}"
         yield Pass("browser", title, both, environment, workers=WORKERS_IN_BROWSER)

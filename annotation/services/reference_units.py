@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 
 from annotation.balancing import balanced_bits
 from annotation.gold_checks import expected_side
@@ -314,9 +314,12 @@ def _original_wins(study: Study) -> dict[str, str]:
     }
 
 
-def most_copies(study: Study) -> int:
-    """Return the number of instances whose texts may be degraded; 0 if no label of a copy is known."""
-    return _unused(study).values("instance").distinct().count() if _original_wins(study) else 0
+def most_copies(study: Study, wanted: int) -> int:
+    """Return how many of the wanted copies there can be; none if no label of a copy is known."""
+    if not _original_wins(study):
+        return 0
+    texts = _unused(study).filter(instance=OuterRef("pk"))
+    return Instance.objects.filter(Exists(texts), dataset=study.dataset_id)[:wanted].count()
 
 
 def _copies(

@@ -72,6 +72,7 @@ def filled(route: str, values: Mapping[str, Iterable[str]]) -> list[str]:
     return routes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "draft"])
 def test_every_page_is_accessible_fits_and_prints(page: Page, live_server, is_open):
     ruth = User.objects.create_superuser("ruth", password="a long password")
