@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page
@@ -100,6 +101,7 @@ def rated_study(folder: Path) -> Study:
     return study
 
 
+@pytest.mark.thorough
 def test_no_chart_is_cut_scrolls_or_has_labels_on_each_other(page: Page, live_server, tmp_path):
     ruth = User.objects.create_superuser("ruth", password="a long password")
     study = rated_study(tmp_path / "bundle")

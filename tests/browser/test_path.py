@@ -47,6 +47,7 @@ def state(page: Page, slug: str) -> str | None:
     return page.locator(f"[data-step={slug}]").get_attribute("data-state")
 
 
+@pytest.mark.thorough
 def test_a_study_is_made_on_the_path_step_by_step(
     chromium_page: Page, live_server: Any, ruth: User
 ):

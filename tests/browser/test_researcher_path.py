@@ -210,6 +210,7 @@ def change_state(page: Page, url: str, study: Study, name: str, state: str) -> N
     see(page.locator(f".study-header [data-status={state}]"))
 
 
+@pytest.mark.thorough
 def test_from_an_upload_to_the_analysis(
     chromium_page: Page, browser: Browser, live_server: Any, bundle: Path, tmp_path: Path
 ):

@@ -246,6 +246,7 @@ def check_preferences(file: Path, cache: Path) -> None:
         assert {row["chosen_system"], row["rejected_system"]} == {"Fjord", HEADER[3]}
 
 
+@pytest.mark.thorough
 def test_from_a_spreadsheet_to_the_report(
     ruth: Researcher, browser: Browser, prolific: FakeProlific, tmp_path: Path
 ):

@@ -1,5 +1,6 @@
 """No table of the results leaves the page of a usual screen, so its last column is read without scrolling."""
 
+import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page
 
@@ -17,6 +18,7 @@ WIDER = """() => [...document.querySelectorAll('main table')].filter(table => {
 }).map(table => table.closest('[aria-label]')?.ariaLabel ?? table.innerText.slice(0, 60))"""
 
 
+@pytest.mark.thorough
 def test_no_table_of_results_is_wider_than_its_page(page: Page, live_server):
     ruth = User.objects.create_superuser("ruth", password="a long password")
     study = load_demo(owner=ruth, say=lambda _: None)
