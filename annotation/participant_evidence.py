@@ -102,8 +102,8 @@ def evidence_of(participation: Participation) -> Evidence:
     )
 
 
-def are_too_many(people: Collection[Participation] | QuerySet[Participation]) -> bool:
-    """Whether participations gave more than `MAX_AT_ONCE` answers, which no page looks at."""
+def are_too_many(people: Collection[int] | QuerySet[Any, Any]) -> bool:
+    """Whether participations, by their ids, gave more than `MAX_AT_ONCE` answers, which no page looks at."""
     return bool(_answers_of(people).order_by()[MAX_AT_ONCE:].exists())
 
 
@@ -129,7 +129,7 @@ def worth_a_look(people: Collection[Participation]) -> dict[int, list[Sign]]:
     return {person: signs for person, signs in unusual.items() if signs}
 
 
-def _answers_of(participations: Collection[Any] | QuerySet[Participation]) -> Any:
+def _answers_of(participations: Collection[int] | QuerySet[Any, Any]) -> Any:
     """Return the answers of participations, of each the newest first."""
     main = Rating.objects.filter(
         assignment__participation__in=participations, unit__role=Unit.Role.MAIN, superseded=False

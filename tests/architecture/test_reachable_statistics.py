@@ -20,7 +20,7 @@ USERS = (
     *(
         "tiebreak/report",
         "tiebreak/reading",
-        "tiebreak/cli.py",
+        "tiebreak/commands",
         "metrics",
         "studies",
         "annotation",

@@ -110,7 +110,9 @@ def test_what_a_pdf_needs_is_said_before_the_report_is_computed(
     bundle, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, "typst", None)
-    monkeypatch.setattr("tiebreak.cli.build_report", lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr(
+        "tiebreak.commands.reports.build_report", lambda *_, **__: pytest.fail("computed")
+    )
     assert run("analyze", bundle, "--pdf", tmp_path / "report.pdf") == 1
     assert "tiebreak[pdf]" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
-from tiebreak.cli import add_choice_options
+from tiebreak.commands.files import add_choice_options
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.layouts import TABLE, Choice, read_existing

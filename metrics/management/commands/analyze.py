@@ -14,7 +14,7 @@ from metrics.messages import OUTCOME_HIDDEN
 from metrics.results.filters import NAMES, FilterForm
 from metrics.results.selectors import source_of, study_named
 from studies.models import Study
-from tiebreak.cli import add_analyze_options, analyze
+from tiebreak.commands.reports import add_analyze_options, analyze
 from tiebreak.errors import DomainError
 from tiebreak.formats.layouts import Choice
 from tiebreak.identifiers import looks_like_public_id

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from tiebreak.cli import COMMANDS, add_convert_options, convert
+from tiebreak.cli import COMMANDS
+from tiebreak.commands.files import add_convert_options, convert
 from tiebreak.errors import DomainError
 
 

@@ -109,7 +109,7 @@ def bundle(tmp_path: Path) -> Path:
 @pytest.mark.django_db
 @pytest.mark.parametrize("similarity", ["rouge1", "bleu", "bertscore_length_adjusted"])
 def test_the_digits_are_the_servers(bundle, tmp_path, monkeypatch, similarity):
-    for module in ("tiebreak.cli", "studies.instance_selection.scoring"):
+    for module in ("tiebreak.commands.batch", "studies.instance_selection.scoring"):
         encoder = FakeEncoder(window=5)  # shorter than some texts
         monkeypatch.setattr(f"{module}.open_encoder", lambda *_, encoder=encoder, **__: encoder)
     options = ("--similarity", similarity, "--out", str(tmp_path / "scores.jsonl"))
@@ -222,7 +222,7 @@ def begun(generations, tmp_path, monkeypatch):
 
     monkeypatch.setattr(separability, "LOT", 3)
     with monkeypatch.context() as patch:
-        patch.setattr("tiebreak.cli._progress", lambda _: stopped)
+        patch.setattr("tiebreak.commands.batch._progress", lambda _: stopped)
         assert run(generations, "--out", tmp_path / "scores.jsonl") == 130
     return tmp_path / "scores.jsonl.unfinished"
 
@@ -254,10 +254,10 @@ def test_two_runs_do_not_write_the_same_output(begun, generations, tmp_path, mon
     statuses = []
 
     def meanwhile(*_: int) -> None:
-        monkeypatch.setattr("tiebreak.cli._progress", lambda _: lambda *_: None)
+        monkeypatch.setattr("tiebreak.commands.batch._progress", lambda _: lambda *_: None)
         statuses.append(run(generations, "--out", tmp_path / "scores.jsonl"))
 
-    monkeypatch.setattr("tiebreak.cli._progress", lambda _: meanwhile)
+    monkeypatch.setattr("tiebreak.commands.batch._progress", lambda _: meanwhile)
     assert run(generations, "--out", tmp_path / "scores.jsonl") == 0
     assert statuses[0] == 1
 

@@ -1,0 +1,1 @@
+"""The commands of `tiebreak`, which `tiebreak/cli.py` lists."""
