@@ -146,13 +146,9 @@ class BundleUpload(Upload):
     )
 
 
-class TableUpload(Upload):
-    table = serializers.FileField(help_text="The table, in any format that the pages accept.")
-    title = serializers.CharField(max_length=200, help_text="The title of the study.")
-    layout = serializers.ChoiceField(LAYOUTS, default="", allow_blank=True)
-    columns = serializers.CharField(
-        default="", allow_blank=True, help_text="Columns by role: ROLE=COLUMN,…"
-    )
+class GuessedUpload(Upload):
+    """A table whose columns are guessed, with what a guess may not use."""
+
     leave_out = serializers.ListField(
         child=serializers.CharField(),
         default=list,
@@ -164,6 +160,15 @@ class TableUpload(Upload):
         default=list,
         max_length=500,
         help_text="Columns whose empty cells repeat the value above.",
+    )
+
+
+class TableUpload(GuessedUpload):
+    table = serializers.FileField(help_text="The table, in any format that the pages accept.")
+    title = serializers.CharField(max_length=200, help_text="The title of the study.")
+    layout = serializers.ChoiceField(LAYOUTS, default="", allow_blank=True)
+    columns = serializers.CharField(
+        default="", allow_blank=True, help_text="Columns by role: ROLE=COLUMN,…"
     )
     sheet = serializers.CharField(
         default="",
@@ -174,7 +179,7 @@ class TableUpload(Upload):
     dry_run = serializers.BooleanField(default=False)
 
 
-class ExistingRatings(Upload):
+class ExistingRatings(GuessedUpload):
     ratings = serializers.FileField(
         help_text="Ratings in any layout that the pages accept, or an annotation platform's file."
     )
@@ -183,18 +188,6 @@ class ExistingRatings(Upload):
         default="",
         allow_blank=True,
         help_text="Columns by role: unit=COLUMN, rater=COLUMN, rater:NAME=COLUMN,…",
-    )
-    leave_out = serializers.ListField(
-        child=serializers.CharField(),
-        default=list,
-        max_length=500,
-        help_text="Columns that no guess may use.",
-    )
-    fill_down = serializers.ListField(
-        child=serializers.CharField(),
-        default=list,
-        max_length=500,
-        help_text="Columns whose empty cells repeat the value above.",
     )
     reader = serializers.ChoiceField(
         [*READERS, PLAIN_TABLE], default="", allow_blank=True, help_text="Reader of the file."

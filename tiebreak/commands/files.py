@@ -18,6 +18,10 @@ from tiebreak.report import read_source
 from tiebreak.verification import verify as verify_export
 
 MAX_LISTED = 100
+COLUMNS_OF_RATINGS = (
+    "columns that are not to be guessed: unit, rater, label, criterion, or rater:NAME and"
+    " label:CRITERION where raters or criteria have columns of their own"
+)
 
 
 def add_convert_options(parser: ArgumentParser) -> None:
@@ -131,15 +135,11 @@ def verify(options: Namespace) -> Outcome:
     return Outcome(result.as_json(), "\n".join(result.lines), status=bool(result.n_deviations))
 
 
-def add_choice_options(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """Add the options that say how a file of ratings is to be read."""
-    parser.add_argument(
-        "--columns",
-        default="",
-        metavar="ROLE=COLUMN,…",
-        help="columns that are not to be guessed: unit, rater, label, criterion, or rater:NAME and"
-        " label:CRITERION where raters or criteria have columns of their own",
-    )
+def add_choice_options(
+    parser: ArgumentParser | _ArgumentGroup, columns: str = COLUMNS_OF_RATINGS
+) -> None:
+    """Add the options that say how a table is to be read; ``columns`` says which roles columns have."""
+    parser.add_argument("--columns", default="", metavar="ROLE=COLUMN,…", help=columns)
     parser.add_argument(
         "--leave-out",
         action="append",

@@ -16,6 +16,7 @@ from studies.data.table_import import (
     inspect_table,
     parse_columns,
 )
+from tiebreak.commands.files import add_choice_options
 from tiebreak.errors import DomainError
 from tiebreak.formats.limits import Limits
 from tiebreak.formats.tables import LAYOUTS, ROLES, TableSummary
@@ -39,25 +40,9 @@ class Command(BaseCommand):
             help="wide: a row has a text of each system; long: a row has one text; prompts: a row has"
             " a source, and texts are generated later (default: guessed)",
         )
-        parser.add_argument(
-            "--columns",
-            default="",
-            metavar="ROLE=COLUMN,…",
-            help=f"columns by role: {', '.join(ROLES)}, text:SYSTEM, field:NAME (others are guessed)",
-        )
-        parser.add_argument(
-            "--leave-out",
-            action="append",
-            default=[],
-            metavar="COLUMN",
-            help="a column that no guess may use; may be repeated",
-        )
-        parser.add_argument(
-            "--fill-down",
-            action="append",
-            default=[],
-            metavar="COLUMN",
-            help="a column whose empty cells repeat the value above; may be repeated",
+        add_choice_options(
+            parser,
+            f"columns by role: {', '.join(ROLES)}, text:SYSTEM, field:NAME (others are guessed)",
         )
         parser.add_argument(
             "--sheet",
