@@ -30,6 +30,7 @@ from tiebreak.formats import (
     read_bundle,
     write_bundle,
 )
+from tiebreak.gateway import Cluster
 from tiebreak.gateway.encoders import bundled_encoder
 from tiebreak.similarity import Alignments, Similarity, align_many, length_penalty, similarity
 from tiebreak.similarity.words import stem_of, words_13a
@@ -48,6 +49,7 @@ SYLLABLES = ("ka", "ri", "ton", "mel", "vo", "sta", "ne", "ling", "bor", "ash", 
 ROUNDS = 2
 PAIR_BY_PAIR = 4  # number of instances for which bert-score is called pair by pair
 LEXICAL_SAMPLE = 40
+WAITS, WAITS_SECONDS = 40, 0.2
 COMMAND, OF_JOB = "rouge1", 1_000  # the cheapest similarity, beside which all else shows
 
 
@@ -290,6 +292,27 @@ def command_rows(folder: Path) -> list[Row]:
     ]
 
 
+def cluster_row() -> Row:
+    """Return two actors of a Ray cluster beside one, on work that only waits."""
+    of_one, of_two = (_on_actors(number) for number in (1, 2))
+    work = f"{WAITS} lots that take {WAITS_SECONDS} s on two actors of Ray"
+    return _row(work, of_two, megabytes(), against="one actor", theirs=of_one, must=1.6)
+
+
+def _on_actors(number: int) -> float:
+    """Return the seconds of work on actors that are there already."""
+    cluster = Cluster(_waiting, actors=number)
+    try:
+        list(cluster.run(range(number)))
+        return timed(lambda: list(cluster.run(range(WAITS))))[0]
+    finally:
+        cluster.close()
+
+
+def _waiting() -> Callable[[int], None]:
+    return lambda _: time.sleep(WAITS_SECONDS)
+
+
 def _write_bundle(path: Path, number: int) -> None:
     sample = islice(cycle(instances(DISTINCT)), number)
     spec = StudySpec("Benchmark", (CriterionSpec("preference", "preference", "?"),), ("a", "b"))
@@ -340,6 +363,7 @@ def main() -> int:
         of_command = command_rows(Path(folder))
     rows = [
         *of_command,
+        cluster_row(),
         *bertscore_rows(),
         lexical_row("rouge1", "rouge-score pair by pair", rouge_of_pair(), 30),
         lexical_row("bleu", "sacrebleu's sentence_score pair by pair", bleu_of_pair(), 5),

@@ -49,6 +49,7 @@ EXTRAS = (
     Extra("gpu", "Models that run in this process", frozenset({"vllm"})),
     Extra("hub", "Uploads to the Hugging Face Hub", frozenset({"huggingface_hub"})),
     Extra("parquet", "Parquet files and logs of Inspect", frozenset({"pyarrow"})),
+    Extra("ray", "Models and encoders on a Ray cluster", frozenset({"ray"})),
     Extra("pdf", "Reports as PDF", frozenset({TYPESETTER})),
     Extra(
         "tables",

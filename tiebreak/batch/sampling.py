@@ -1,10 +1,11 @@
 """Texts of systems for a file of prompts, through model servers: what the server's job samples."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tiebreak.asking.samples import (
     DEFAULT_PROMPT,
@@ -24,7 +25,14 @@ from tiebreak.formats.cells import check_id
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.export_columns import GENERATIONS
 from tiebreak.formats.rows import Row
-from tiebreak.gateway import GatewayError, ModelSettings, Sampled, SampleRequest, open_models
+from tiebreak.gateway import (
+    GatewayError,
+    ModelSettings,
+    Sampled,
+    SampleRequest,
+    on_cluster,
+    open_models,
+)
 
 DECODING = ("temperature", "top_p", "max_tokens", "stop")
 
@@ -72,6 +80,10 @@ class Systems:
         if not read.systems:
             raise DomainError("no_systems", f"{path} has no [[systems]].", status=400)
         return read
+
+    def on(self, cluster: Mapping[str, Any]) -> "Systems":
+        """Return the systems with models that are opened on a cluster, if there is one."""
+        return replace(self, models=[on_cluster(spec, cluster) for spec in self.models])
 
 
 def sample_file(

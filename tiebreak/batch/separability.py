@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import combinations, groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from tiebreak.formats.bundle import GENERATIONS, INSTANCES
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.export_columns import SCOPE, SCORES
 from tiebreak.formats.rows import Row
+from tiebreak.gateway import Cluster
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.separability import (
     alignments_figure,
@@ -29,7 +31,7 @@ from tiebreak.reading.figures.separability import (
 from tiebreak.reading.terminal import as_table
 from tiebreak.reading.words import counted
 from tiebreak.similarity import Similarity, similarity_title
-from tiebreak.similarity.alignment import Instance
+from tiebreak.similarity.alignment import CHUNK, Instance, align_many
 from tiebreak.similarity.scores import Score, normalised_by_pair, score_many
 from tiebreak.stats.core.results import none_if_nan
 from tiebreak.stats.core.validation import FloatArray
@@ -39,6 +41,10 @@ LOT = 100
 QUANTILES = (0.05, 0.5, 0.95)
 ONE_SYSTEM = (
     "There are texts of one system only. Separability compares two; add the texts of another."
+)
+NOT_SCORED = (
+    "The processes that scored {instances} instances died. Other scores are kept; look at the logs of Ray"
+    " and at the memory, and repeat the command to go on."
 )
 NO_TEXTS = "There is no generation of system {systems}."
 MEASURED = tuple(column.name for column in fields(Score))
@@ -57,7 +63,7 @@ ALL_SCORES = (
 )
 LINE = "SELECT line FROM texts WHERE instance = ? AND system = ? AND sample = ?"
 STORE = "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-LAST = "SELECT instance, pair FROM scores ORDER BY instance DESC, pair DESC LIMIT 1"
+IS_SCORED = "SELECT 1 FROM scores WHERE instance = ? AND pair = ?"
 NUMBERS = (
     "SELECT delta, cross_alignment, self_alignment_a, self_alignment_b FROM scores WHERE pair = ?"
     " ORDER BY instance"
@@ -72,6 +78,7 @@ Names = tuple[str, str]
 Pair = tuple[int, int]
 Place = tuple[int, int]  # numbers of an instance and of a pair
 Report = Callable[[int, int], None]
+Scorer = Callable[[Iterator[tuple[Place, Instance]]], Iterator[tuple[Place, Score]]]
 
 
 @dataclass(frozen=True)
@@ -165,14 +172,17 @@ def score_file(
     *,
     systems: Sequence[str] = (),
     workers: int = 1,
+    cluster: Cluster | None = None,
     report: Report,
 ) -> Scored:
     """Score all pairs of systems of a file of generations, and write the scores to ``out``.
 
-    ``systems`` are compared in their order, by default all of the file. ``report`` is called with
-    the number of scores done and their total. Raises `DomainError`, or `FormatError` with the lines
+    ``systems`` are compared in their order, by default all of the file. With a ``cluster`` of
+    `scoring`, its actors compute. ``report`` is called with the number of scores done and their total. Raises `DomainError`, or `FormatError` with the lines
     of all rows that are not valid.
     """
+    alone = partial(score_many, measure=measure, workers=workers)
+    scored_by: Scorer = partial(_scored_on, cluster) if cluster else alone
     with open_texts(path, GENERATIONS) as source:
         about = {
             "generations": digest_of(source.files),
@@ -184,7 +194,7 @@ def score_file(
                 _load(begun, source, systems)
             names = begun.fact("systems")
             pairs = list(combinations(range(len(names)), 2))
-            new = _score_missing(begun, pairs, measure, workers, report)
+            new = _score_missing(begun, pairs, scored_by, report)
             scored = tuple(
                 _pair_scores(begun, place, (names[a], names[b]))
                 for place, (a, b) in enumerate(pairs)
@@ -234,14 +244,11 @@ def _number_of(begun: Unfinished, instance: str) -> int:
     return int(found.fetchone()[0])
 
 
-def _score_missing(
-    begun: Unfinished, pairs: Sequence[Pair], measure: Similarity, workers: int, report: Report
-) -> int:
+def _score_missing(begun: Unfinished, pairs: Sequence[Pair], scored: Scorer, report: Report) -> int:
     """Score what has no score yet, and store it in lots. Return the number of new scores."""
-    last = begun.execute(LAST).fetchone() or (0, -1)
     [done] = begun.execute("SELECT COUNT(*) FROM scores").fetchone()
     [of] = begun.execute(ALL_SCORES, [len(begun.fact("systems"))]).fetchone()
-    scores, new = score_many(_missing(begun, pairs, last), measure, workers=workers), 0
+    scores, new = scored(_missing(begun, pairs)), 0
     report(done, of)
     while lot := list(islice(scores, LOT)):
         for (instance, pair), score in lot:
@@ -252,24 +259,35 @@ def _score_missing(
     return new
 
 
-def _missing(
-    begun: Unfinished, pairs: Sequence[Pair], last: Place
-) -> Iterator[tuple[Place, Instance]]:
-    """Yield the texts of each instance and pair after the last that has a score, in order.
+def scoring(open_measure: Callable[[], Similarity]) -> Callable[[Any], Any]:
+    """Return what scores a lot of texts; called by each actor of a cluster."""
+    measure = open_measure()
+    return lambda lot: [Score.of(one) for one in align_many([texts for _, texts in lot], measure)]
+
+
+def _scored_on(
+    cluster: Cluster, missing: Iterator[tuple[Place, Instance]]
+) -> Iterator[tuple[Place, Score]]:
+    lots = iter(lambda: list(islice(missing, CHUNK)), [])
+    for lot, scores in cluster.run(lots):
+        if scores is None:
+            raise DomainError("engine_died", NOT_SCORED.format(instances=len(lot)))
+        yield from zip((place for place, _ in lot), scores, strict=True)
+
+
+def _missing(begun: Unfinished, pairs: Sequence[Pair]) -> Iterator[tuple[Place, Instance]]:
+    """Yield the texts of each instance and pair that has no score yet, in order.
 
     Without a text of one of the systems there is nothing to compare.
     """
-    rows = begun.rows(
-        "SELECT instance, system, text FROM texts WHERE instance >= ?"
-        " ORDER BY instance, system, sample",
-        [last[0]],
-    )
+    rows = begun.rows("SELECT instance, system, text FROM texts ORDER BY instance, system, sample")
     for instance, of_instance in groupby(rows, itemgetter(0)):
         texts: dict[int, list[str]] = {}
         for _, system, text in of_instance:
             texts.setdefault(system, []).append(text)
         for pair, (a, b) in enumerate(pairs):
-            if a in texts and b in texts and (instance, pair) > last:
+            is_scored = begun.execute(IS_SCORED, [instance, pair]).fetchone()
+            if a in texts and b in texts and not is_scored:
                 yield (instance, pair), (texts[a], texts[b])
 
 

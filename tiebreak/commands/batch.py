@@ -3,21 +3,25 @@
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tiebreak.asking.samples import SAMPLES
 from tiebreak.batch.asking import Answers
 from tiebreak.batch.judging import judge_file, read_judge
 from tiebreak.batch.sampling import Systems, sample_file
 from tiebreak.batch.selection import draw_file
-from tiebreak.batch.separability import score_file
+from tiebreak.batch.separability import score_file, scoring
 from tiebreak.batch.unfinished import check_output
 from tiebreak.commands.command import Outcome, add_json_option, as_domain_errors
 from tiebreak.errors import DomainError
+from tiebreak.gateway import RAY, Cluster, on_cluster
 from tiebreak.gateway.encoders import DTYPES, open_encoder
 from tiebreak.reading.files import write_figures
 from tiebreak.reading.terminal import progress_bar
-from tiebreak.similarity import DEFAULT, ENCODED, SIMILARITIES, similarity
+from tiebreak.similarity import DEFAULT, ENCODED, SIMILARITIES, Similarity, similarity
 from tiebreak.stats.design.drawing import FLOORED, LOGISTIC, Draw
 
 
@@ -47,27 +51,28 @@ def add_separability_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", help="the encoder's device, such as cuda")
     parser.add_argument("--dtype", default=DTYPES[0], choices=DTYPES)
-    parser.add_argument(
-        "--workers", type=int, default=1, help="processes, for a similarity without a model"
-    )
+    _add_engine_options(parser, "processes, for a similarity without a model")
     parser.add_argument("--figures", type=Path, metavar="DIR", help="write figures into a folder")
 
 
 def separability(options: Namespace) -> Outcome:
     """Score how separable the systems of a file of generations are, and summarise it."""
-    if options.workers < 1:
-        raise DomainError("bad_option", "--workers must be 1 or more.", status=400)
-    with as_domain_errors(options.out):
+    with as_domain_errors(options.out), ExitStack() as opened:
         check_output(options.out)
-        encoder = None
-        if options.similarity in ENCODED:
-            encoder = open_encoder(options.encoder, device=options.device, dtype=options.dtype)
+        names = (options.similarity, options.encoder, options.device, options.dtype)
+        cluster = None
+        if address := _engine(options):
+            make = partial(scoring, partial(_measure, *names))
+            on_gpu = options.similarity in ENCODED and options.device != "cpu"
+            cluster = Cluster(make, **address, needs_gpu=on_gpu)
+            opened.callback(cluster.close)
         scored = score_file(
             options.generations,
             options.out,
-            similarity(options.similarity, encoder=encoder),
+            _measure(*names),
             systems=_names(options.systems),
-            workers=options.workers,
+            workers=options.workers or 1,
+            cluster=cluster,
             report=_progress("scores"),
         )
     if options.figures is not None:
@@ -76,6 +81,11 @@ def separability(options: Namespace) -> Outcome:
     counts = {"out": str(options.out), **scored.as_json()}
     sentence = "\n".join([*scored.lines(), f"Wrote {options.out}."])
     return Outcome(counts, sentence, tuple(scored.problems()))
+
+
+def _measure(name: str, encoder: str, device: str, dtype: str) -> Similarity:
+    opened = open_encoder(encoder, device=device, dtype=dtype) if name in ENCODED else None
+    return similarity(name, encoder=opened)
 
 
 def add_select_options(parser: ArgumentParser) -> None:
@@ -152,6 +162,7 @@ def add_sample_options(parser: ArgumentParser) -> None:
         help=f"texts of each system for each instance; {SAMPLES} by default",
     )
     parser.add_argument("--seed", type=int, default=0)
+    _add_engine_options(parser, "with --engine ray, processes that each open the models")
 
 
 def sample(options: Namespace) -> Outcome:
@@ -162,7 +173,7 @@ def sample(options: Namespace) -> Outcome:
         answers = sample_file(
             options.prompts,
             options.out,
-            Systems.read(options.systems),
+            Systems.read(options.systems).on(_engine(options)),
             samples=options.k,
             seed=options.seed,
             report=_progress("texts"),
@@ -186,16 +197,42 @@ def add_judge_options(parser: ArgumentParser) -> None:
         metavar="judge.toml",
         help="the judge: its model, model server, guidelines and criteria",
     )
+    _add_engine_options(parser, "with --engine ray, processes that each open the model")
 
 
 def judge(options: Namespace) -> Outcome:
     """Let a judge rate items, pairs in both orders."""
     with as_domain_errors(options.out):
         questions, spec = read_judge(options.judge)
+        spec = on_cluster(spec, _engine(options))
         answers = judge_file(
             options.pairs, options.out, questions, spec, report=_progress("ratings")
         )
     return _answered(options.out, answers, "ratings")
+
+
+def _add_engine_options(parser: ArgumentParser, workers: str) -> None:
+    """Add the options of where models and encoders run."""
+    parser.add_argument(
+        "--engine",
+        default="",
+        metavar=f"{RAY}[=ADDRESS]",
+        help="run models and encoders on a Ray cluster, by default one of this machine",
+    )
+    parser.add_argument(
+        "--workers", type=int, help=f"{workers}; by default as many as Ray has room for"
+    )
+
+
+def _engine(options: Namespace) -> dict[str, Any]:
+    """Return the cluster that was chosen, with the number of its actors; empty without one."""
+    if options.workers is not None and options.workers < 1:
+        raise DomainError("bad_option", "--workers must be 1 or more.", status=400)
+    name, _, address = options.engine.partition("=")
+    if name not in ("", RAY):
+        sentence = f"--engine must be {RAY} or {RAY}=ADDRESS; it is {options.engine!r}."
+        raise DomainError("bad_option", sentence, status=400)
+    return {"address": address, "actors": options.workers or 0} if name else {}
 
 
 def _answered(out: Path, answers: Answers, what: str) -> Outcome:

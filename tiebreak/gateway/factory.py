@@ -1,13 +1,17 @@
 """Creation of the model provider that is named in settings."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from tiebreak.gateway.cluster import ClusterModels
 from tiebreak.gateway.fake import FakeModels
 from tiebreak.gateway.http import OpenAIServer
 from tiebreak.gateway.protocol import GatewayError, Models
 from tiebreak.gateway.vllm_engine import InProcessVLLM
+
+RAY = "ray"
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,13 @@ class ModelSettings:
     allowed_hosts: Collection[str] = ()
     """Hosts to which requests may be sent; see `OpenAIServer`."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further keyword arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`."""
+    """Further keyword arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`. With ``ray``, which has
+    the arguments ``address`` and ``actors`` of `Cluster`, each actor of a Ray cluster opens the provider."""
+
+
+def on_cluster(spec: ModelSettings, cluster: Mapping[str, Any]) -> ModelSettings:
+    """Return the settings of the provider on a Ray cluster, or as they are without one."""
+    return replace(spec, options={**spec.options, RAY: dict(cluster)}) if cluster else spec
 
 
 def open_models(spec: ModelSettings) -> Models:
@@ -67,6 +77,10 @@ def open_models(spec: ModelSettings) -> Models:
 
 
 def _open(spec: ModelSettings) -> Models:
+    if RAY in spec.options:
+        options = dict(spec.options)
+        cluster, alone = options.pop(RAY), partial(open_models, replace(spec, options=options))
+        return ClusterModels(alone, spec.model, needs_gpu=spec.provider == "vllm", **cluster)
     if spec.provider == "fake":
         return FakeModels(spec.model, **spec.options)
     if spec.provider == "vllm":

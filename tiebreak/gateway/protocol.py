@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 INT64 = 2**63
 # Errors that concern one request, not the server or other requests.
-REQUEST_FAULTS = frozenset({"refused", "bad_request", "too_long"})
+REQUEST_FAULTS = frozenset({"refused", "bad_request", "too_long", "engine_died"})
 
 
 class GatewayError(Exception):
@@ -21,7 +21,7 @@ class GatewayError(Exception):
         Code for programs: ``busy``, ``unreachable``, ``too_slow``, ``broken``, ``nonsense``,
         ``incomplete``, ``too_few``, ``other_model``, ``refused_key``,
         ``forbidden``, ``unknown_model``, ``moved``, ``refused``, ``too_long``, ``unsupported``,
-        ``no_choices``, ``bad_request``, ``bad_settings``, ``host_not_allowed`` or
+        ``no_choices``, ``bad_request``, ``bad_settings``, ``host_not_allowed``, ``engine_died`` or
         ``engine_failed``.
     message : str
         What happened and what to do. It never contains a key.
