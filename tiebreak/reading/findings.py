@@ -232,11 +232,11 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
     if not trend.has_interval:
         return (
             "Consistency by separability",
-            f"{rho} over {counted(trend.n, 'instance')}. {trend.reason or ''}"
+            f"{rho} over {counted(trend.n, 'value')} of δ. {trend.reason or ''}"
             f" {scope_sentence(trend)}",
         )
     interval = f"{in_digits(trend.low)} to {in_digits(trend.high)}"
-    sentence = f"{rho} ({interval}) over {counted(trend.n, 'instance')}."
+    sentence = f"{rho} ({interval}) over {counted(trend.n, 'value')} of δ."
     suffix, scope = scope_suffix(trend), scope_sentence(trend)
     if trend.low <= 0 <= trend.high:
         return (

@@ -21,6 +21,12 @@ def has_ratings(about: CriterionSection) -> bool:
     return about.n_ratings > 0
 
 
+def has_scored_sets(about: CriterionSection) -> bool:
+    """Return whether there are sets of several ratings in ranges of separability."""
+    sets = about.rating_sets
+    return sets is not None and sets.n < about.n_ratings and bool(sets.by_separability)
+
+
 def has_systems(about: CriterionSection) -> bool:
     return bool(about.systems and about.systems.win_rate)
 

@@ -50,6 +50,7 @@ def three_systems(rng: np.random.Generator, rates=(0.3, 0.3, 0.7), instances=40)
             "hit_position": instance + 1,
             "position": number,
             "duration_ms": round(1e6 * 0.99 ** (3 * instance + number)),
+            "separability_raw": instance / 100,
         }
         for instance, rater in product(range(instances), range(4))
         for number, ((a, b), rate) in enumerate(zip(PAIRS, rates, strict=True))

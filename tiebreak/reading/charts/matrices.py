@@ -25,8 +25,8 @@ def matrix_chart(
 ) -> Chart:
     """Draw a row per name, and a column per name unless there are other columns.
 
-    ``labels`` name the rows and the columns. A row without known shares is left empty. Columns whose
-    names do not fit above them have numbers.
+    ``labels`` name the rows and the columns. A row without known shares is left empty, and one without
+    shares is a heading. Columns whose names do not fit above them have numbers.
     """
     columns = names if columns is None else columns
     if all(share is None for row in shares for share in row):
@@ -43,9 +43,11 @@ def matrix_chart(
         Strip(draw=partial(_heads, heads), size="ticks"),
     ]
     for name, row in zip(names, shares, strict=True):
-        strips.append(Strip(name, partial(_cells, row, kind), size="cell"))
+        cells = Strip(name, partial(_cells, row, kind), size="cell")
+        strips.append(cells if row else Strip(name, css="group"))
     words = "; ".join(
-        _row_in_words(columns, name, row) for name, row in zip(names, shares, strict=True)
+        _row_in_words(columns, name, row) if row else name
+        for name, row in zip(names, shares, strict=True)
     )
     return Chart(finding, f"{labels[0]}, {labels[1]}: {words}", tuple(strips))
 

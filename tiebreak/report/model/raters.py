@@ -154,6 +154,43 @@ class RatingSetsSection(RaterSets):
 
 
 @dataclass(frozen=True)
+class SetValues:
+    """Rating sets in one range of separability, by their values."""
+
+    low: float
+    high: float
+    """Ends of the range."""
+    n: int
+    """Number of sets."""
+    consistency: Distribution
+    """Share of sets with each value of consistency; NaN without sets."""
+    preference_strength: Distribution
+    """Share of sets with each mean rating, from −1 (system A) to 1 (system B); NaN without sets."""
+
+
+@dataclass(frozen=True)
+class RaterSetValues:
+    """Rating sets of one pair of systems, by humans or by one machine."""
+
+    n: int
+    """Number of complete sets whose separability is known."""
+    ranges: tuple[SetValues, ...]
+    """Their values in each range of separability. All pairs have the same ranges."""
+    spearman_separability: Estimate
+    """Spearman's ρ of separability and mean consistency."""
+
+
+@dataclass(frozen=True)
+class PairSetValues(RaterSetValues):
+    """Rating sets of one pair of systems."""
+
+    systems: tuple[str, str]
+    """The pair, in the order of preference strength."""
+    machines: dict[str, RaterSetValues]
+    """The same for each machine, where each run and presentation order is a rater."""
+
+
+@dataclass(frozen=True)
 class RaterPair:
     """Agreement of two annotators on the units that both rated."""
 

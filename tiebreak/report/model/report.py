@@ -32,6 +32,7 @@ from tiebreak.report.model.raters import (
     FatigueSection,
     MajoritySection,
     MeanCorrelations,
+    PairSetValues,
     PairwiseAgreementSection,
     RaterSection,
     RatingSetsSection,
@@ -121,6 +122,8 @@ class CriterionSection:
     """Estimates of each human's probability of each label, given the true label."""
     rating_sets: RatingSetsSection | None = None
     """Rating sets, for preferences."""
+    set_values: dict[str, PairSetValues] | None = None
+    """Rating sets of each pair of systems by value, for preferences, if they were asked for."""
     systems: SystemsSection | None = None
     """Rankings of the systems, for preferences."""
     selection: dict[str, PairSelection] | None = None

@@ -20,6 +20,7 @@ from tests.tiebreak.report.sections.machines.test_discernment import (
 from tests.tiebreak.report.sections.machines.test_probabilities import judged, section_of
 from tests.tiebreak.report.sections.machines.test_replacement import rarely_drawn
 from tests.tiebreak.report.sections.machines.test_scoring import score
+from tests.tiebreak.report.sections.raters.test_set_values import rated
 from tests.tiebreak.report.sections.systems.test_leaderboard import rows as categories
 from tests.tiebreak.report.test_prompt_questions import (
     STRENGTHS,
@@ -145,6 +146,7 @@ def special(scores, probable, replaceable, categorised, scored):
         "rank_stability": categorised,
         "win_rates_by_stratum": categorised,
         "scoring_against_pairwise": scored,
+        "set_values": of(rated(), sections=["set_values"]),
     }
 
 

@@ -57,7 +57,7 @@ SETS = (
         (
             f"| {RISES} |",
             "Spearman's ρ of separability and mean consistency is 0.20 (0.10 to 0.30) over 40"
-            " instances.",
+            " values of δ.",
             THESE_RATERS,
         ),
         (FALLS, NO_TREND, NOT_RULED_OUT, RISES_FOR_ALL),
@@ -85,7 +85,7 @@ SETS = (
         lambda: trend(without_interval(0.9)),
         (
             "| Consistency by separability | Spearman's ρ of separability and mean consistency is"
-            f" 0.90 over 4 instances. {WHY}",
+            f" 0.90 over 4 values of δ. {WHY}",
         ),
         (
             RISES,

@@ -1,5 +1,7 @@
 """Rating sets, each with all ratings that one rater gave for one instance and system pair."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +25,7 @@ from tiebreak.stats.core.counts import distinct_rows
 from tiebreak.stats.core.groups import n_distinct, numbered
 from tiebreak.stats.raters.rank_correlations import rank_correlations
 
+Mask = NDArray[np.bool_]
 MAX_ELEMENTS = 4_000_000
 NOT_SCORED = "The separability of these instances was not scored."
 NOT_CORE = "A core report leaves this number out. Compute the whole report."
@@ -39,19 +42,12 @@ def sets_section(
     criterion: Criterion, seeds: Seeds, replicates: int, *, core: bool = False
 ) -> RatingSetsSection:
     """Return means over complete sets; intervals resample instances."""
-    raters = criterion.rows.coded("rater")
-    spoken_of = in_population(criterion)[criterion.unit]
+    groups = SetGroups.of(criterion)
     machines = {
-        name: _summaries(
-            criterion,
-            ~criterion.is_human & raters.equals(name) & spoken_of,
-            seeds.below("machine", name),
-            replicates,
-            core=core,
-        )
-        for name in criterion.machines
+        name: _summaries(groups, mask, seeds.below("machine", name), replicates, core=core)
+        for name, mask in ratings_of_machines(criterion).items()
     }
-    humans = _summaries(criterion, criterion.is_human, seeds, replicates, core=core)
+    humans = _summaries(groups, criterion.is_human, seeds, replicates, core=core)
     return RatingSetsSection(**vars(humans), machines=machines)
 
 
@@ -61,71 +57,84 @@ def core_sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Ra
     return sets_section(criterion, seeds, replicates, core=True)
 
 
+def ratings_of_machines(criterion: Criterion) -> dict[str, Mask]:
+    """Return which ratings are each machine's, of the units that the report speaks of."""
+    raters = criterion.rows.coded("rater")
+    spoken_of = ~criterion.is_human & in_population(criterion)[criterion.unit]
+    return {name: raters.equals(name) & spoken_of for name in criterion.machines}
+
+
+@dataclass(frozen=True, eq=False)
+class SetGroups:
+    """The combinations of instance and pair of systems, whose units are rated in one set.
+
+    `of_unit` has the index of each unit's group; the other arrays have an element for each group.
+    """
+
+    criterion: Criterion
+    of_unit: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    delta: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> "SetGroups":
+        names, pairs = criterion.coded_pairs
+        groups = numbered(criterion.clusters * max(len(names), 1) + pairs)
+        first = np.zeros(groups.max(initial=-1) + 1, dtype=np.int64)
+        first[groups[::-1]] = np.arange(len(groups))[::-1]
+        delta = separability_of_units(criterion)
+        return cls(criterion, groups, criterion.clusters[first], pairs[first], delta[first])
+
+    def sets(self, mask: Mask) -> RatingSets:
+        """Return sets by rater and group of units. A set is complete if it has all of the units."""
+        criterion, size = self.criterion, np.bincount(self.of_unit)
+        rated = mask & (criterion.label >= 0) & ~np.isnan(criterion.strength)
+        # A rater is a combination of rater, run and presentation order.
+        codes = [criterion.rows.ranked(name)[1] for name in ("rater", "run", "order")]
+        raters = distinct_rows(np.column_stack(codes))[1]
+        sets = collect_rating_sets(
+            criterion.strength[rated],
+            instances=self.of_unit[criterion.unit[rated]],
+            raters=raters[rated],
+            set_size=1,
+            max_strength=criterion.max_strength,
+        )
+        complete = sets.totals[:, 2] == size[sets.instances.astype(np.int64)]
+        return replace(chosen_sets(sets, complete), n_incomplete=int((~complete).sum()))
+
+
+def chosen_sets(sets: RatingSets, chosen: Mask) -> RatingSets:
+    return replace(sets, totals=sets.totals[chosen], instances=sets.instances[chosen])
+
+
 def _summaries(
-    criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int, *, core: bool
+    groups: SetGroups, mask: Mask, seeds: Seeds, replicates: int, *, core: bool
 ) -> RaterSets:
-    # A group is a combination of instance and pair of systems.
-    names, pairs = criterion.coded_pairs
-    groups = numbered(criterion.clusters * max(len(names), 1) + pairs)
-    sets = _sets(criterion, groups, mask)
-    first_unit = np.zeros(groups.max(initial=-1) + 1, dtype=np.int64)
-    first_unit[groups[::-1]] = np.arange(len(groups))[::-1]
-    cluster = criterion.clusters[first_unit]
-    delta = separability_of_units(criterion)[first_unit]
-    summary = summarise_rating_sets(
-        _clustered(sets, cluster), rng=seeds.generator("all"), replicates=replicates
-    )
-    separability = delta[sets.instances.astype(np.int64)]
+    sets = groups.sets(mask)
+    # Intervals resample instances, with all their groups.
+    clustered = replace(sets, instances=groups.cluster[sets.instances.astype(np.int64)])
+    summary = summarise_rating_sets(clustered, rng=seeds.generator("all"), replicates=replicates)
     ranges = consistency_by_separability(
-        _clustered(sets, cluster),
-        separability,
-        edges=separability_edges(criterion),
+        clustered,
+        groups.delta[sets.instances.astype(np.int64)],
+        edges=separability_edges(groups.criterion),
         rng=seeds.generator("by_separability"),
         replicates=replicates,
     )
     rng = seeds.generator("spearman_separability")
-    trend = undefined(NOT_CORE) if core else _trend(sets, delta, cluster, replicates, rng)
-    return RaterSets(**vars(summary), by_separability=ranges, spearman_separability=trend)
+    rho = undefined(NOT_CORE) if core else trend(sets, groups, replicates, rng)
+    return RaterSets(**vars(summary), by_separability=ranges, spearman_separability=rho)
 
 
-def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:
-    """Return sets by rater and group of units. A set is complete if it has all of the units."""
-    size = np.bincount(groups)
-    rated = mask & (criterion.label >= 0) & ~np.isnan(criterion.strength)
-    group = groups[criterion.unit[rated]]
-    # A rater is a combination of rater, run and presentation order.
-    codes = [criterion.rows.ranked(name)[1] for name in ("rater", "run", "order")]
-    raters = distinct_rows(np.column_stack(codes))[1]
-    sets = collect_rating_sets(
-        criterion.strength[rated],
-        instances=group,
-        raters=raters[rated],
-        set_size=1,
-        max_strength=criterion.max_strength,
-    )
-    complete = sets.totals[:, 2] == size[sets.instances.astype(np.int64)]
-    return RatingSets(
-        sets.totals[complete],
-        sets.instances[complete],
-        sets.max_strength,
-        int((~complete).sum()),
-    )
-
-
-def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
-    """Replace the group of each set with the instance, because intervals resample instances."""
-    instances = cluster[sets.instances.astype(np.int64)]
-    return RatingSets(sets.totals, instances, sets.max_strength, sets.n_incomplete)
-
-
-def _trend(
-    sets: RatingSets,
-    delta: NDArray[np.float64],
-    cluster: NDArray[np.int64],
-    replicates: int,
-    rng: np.random.Generator,
+def trend(
+    sets: RatingSets, groups: SetGroups, replicates: int, rng: np.random.Generator
 ) -> Estimate:
-    """Return Spearman's ρ of δ and mean consistency over all combinations of instance and pair."""
+    """Return Spearman's ρ of δ and mean consistency over all combinations of instance and pair.
+
+    Whole instances are resampled, with all their pairs.
+    """
+    delta = groups.delta
     if np.all(np.isnan(delta)):
         return undefined(NOT_SCORED)
     group = sets.instances.astype(np.int64)
@@ -138,10 +147,16 @@ def _trend(
     value = float(rank_correlations(x, y, [np.arange(n)])[0]) if n else float("nan")
     if np.isnan(value):
         return undefined(NO_VARIATION, n)
-    if replicates == 0 or n_distinct(cluster[known]) < n:
-        reason = "There is no interval because some instances have several system pairs."
-        return Estimate(value, n=n, reason=None if replicates == 0 else reason)
+    if replicates == 0:
+        return Estimate(value, n=n)
     replicates = min(replicates, max(200, MAX_ELEMENTS // n))
-    values = rank_correlations(x, y, (rng.integers(0, n, size=n) for _ in range(replicates)))
+    instance = numbered(groups.cluster[known])
+    n_instances = n_distinct(instance)
+
+    def sample() -> NDArray[np.int64]:
+        drawn = np.bincount(rng.integers(0, n_instances, size=n_instances), minlength=n_instances)
+        return np.repeat(np.arange(n), drawn[instance])
+
+    values = rank_correlations(x, y, (sample() for _ in range(replicates)))
     method = f"bootstrap over instances, {replicates} replicates"
-    return bootstrap_estimate(value, values, n=n, clusters=n, method=method)
+    return bootstrap_estimate(value, values, n=n, clusters=n_instances, method=method)
