@@ -27,7 +27,7 @@ from tiebreak.formats.preferences import Comparison
 from tiebreak.formats.rows import Row
 from tiebreak.formats.shown_fields import field_cells
 from tiebreak.scales import BAD, Scale
-from tiebreak.similarity.scores import normalised_deltas
+from tiebreak.similarity.scores import normalised_scores
 
 BATCH = 1000
 _UNIT = {
@@ -123,12 +123,13 @@ def separability_rows(study: Study) -> Iterator[Row]:
 
 def _scored_pair(scores: QuerySet[SeparabilityScore]) -> Iterator[Row]:
     rows = _rows(scores.order_by("instance"), _SCORE)
-    deltas = normalised_deltas([tuple(row[name] for name in _ALIGNMENTS) for row in rows])
-    for row, delta in zip(rows, deltas, strict=True):
+    normalised = normalised_scores([tuple(row[name] for name in _ALIGNMENTS) for row in rows])
+    for row, (delta, scenario) in zip(rows, normalised, strict=True):
         scope = SCOPE.format(a=row["system_a"], b=row["system_b"], similarity=row["similarity"])
         settings = json.dumps(row["similarity_settings"], sort_keys=True, ensure_ascii=False)
         row["similarity_settings"] = settings if row["similarity_settings"] else ""
-        yield {**row, "separability": delta, "scope": scope, "scope_instances": len(rows)}
+        about = {"scenario": scenario, "scope": scope, "scope_instances": len(rows)}
+        yield {**row, "separability": delta, **about}
 
 
 def _with_delta(study: Study) -> QuerySet[Unit]:

@@ -90,7 +90,8 @@ class Scores(Resource):
         """Read a study's separability scores.
 
         One row per instance and pair of systems as JSON Lines, with the cursor in the headers as for
-        ratings. A score that is computed again keeps its place.
+        ratings. A score that is computed again keeps its place. `delta_normalised` and `scenario` are
+        on the scale of all scores of the pair, and change when instances are added.
         """
         page = score_page(self.study(), **self.values)
-        return jsonl_response(score_rows(page.scores), cursor=page.cursor, has_more=page.has_more)
+        return jsonl_response(score_rows(page), cursor=page.cursor, has_more=page.has_more)

@@ -54,6 +54,7 @@ from studies.instance_selection.sampling import (
     SamplingJob,
     start_sampling,
 )
+from studies.instance_selection.score_rows import normalised_of
 from studies.instance_selection.scoring import ScoringJob
 from studies.instance_selection.set_aside import every_instance_is_used, set_aside
 from studies.instance_selection.trial import SystemTrialJob, start_trial
@@ -62,8 +63,9 @@ from studies.refusals import form_errors, told_on
 from tiebreak.digits import money
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.identifiers import looks_like_public_id
-from tiebreak.reading.charts.separability import scenarios_chart
+from tiebreak.reading.figures.separability import alignments_figure
 from tiebreak.similarity import similarity_title
+from tiebreak.stats.design.separability import scenario_shares
 
 Json = dict[str, Any]
 MAX_JOBS = 6
@@ -303,17 +305,20 @@ def _pair(
     points = rows.order_by("pk").values_list(
         "cross_alignment", "self_alignment_a", "self_alignment_b"
     )[:MAX_POINTS]
+    scaled = normalised_of(pair, similarity)
     counted = rows.aggregate(n=Count("pk"), truncated=Coalesce(Sum("truncated"), 0))
     return {
         "variants": variants(study, pair) if with_variants else None,
         "name": _name(pair),
         **counted,
-        "scenarios": scenarios_chart(
+        "figure": alignments_figure(
+            (pair[0].name, pair[1].name),
             [cross or 0.0 for cross, *_ in points],
             [max(of_a or 0.0, of_b or 0.0) for _, of_a, of_b in points],
+            scenario_shares(scenario for _, scenario in scaled.values()),
         ),
         "extremes": [
-            (title, [_comparison(score, pair) for score in scores])
+            (title, [_comparison(score, pair, scaled[score.pk]) for score in scores])
             for title, scores in extremes(pair, similarity).items()
         ]
         if counted["n"]
@@ -321,7 +326,9 @@ def _pair(
     }
 
 
-def _comparison(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
+def _comparison(
+    score: SeparabilityScore, pair: tuple[System, System], scaled: tuple[float | None, str | None]
+) -> Json:
     """Return an instance's score with the first generation of each system."""
     rows = Generation.objects.filter(instance=score.instance_id, system__in=pair)
     texts: dict[int, Generation] = {}
@@ -331,7 +338,9 @@ def _comparison(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
     first, second = (generation.text for generation in shown)
     marked = _marked(first, second), _marked(second, first)
     is_dummy = [generation.is_dummy for generation in shown]
-    return {"score": score, "texts": list(zip(pair, marked, is_dummy, strict=True))}
+    delta, scenario = scaled
+    about = {"score": score, "normalised": delta, "scenario": scenario}
+    return about | {"texts": list(zip(pair, marked, is_dummy, strict=True))}
 
 
 def _marked(text: str, other: str) -> SafeString:

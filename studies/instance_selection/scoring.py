@@ -29,7 +29,7 @@ from tiebreak.similarity import (
     similarity_title,
 )
 from tiebreak.similarity.entities import PIPELINE
-from tiebreak.similarity.scores import normalised_deltas, score_many
+from tiebreak.similarity.scores import normalised_scores, score_many
 
 CHUNK = 100
 # An encoder is faster with more texts at a time.
@@ -315,6 +315,6 @@ def separability_by_instance(
     deltas: dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]] = {}
     for (a, b), scores in by_pair.items():
         alignments = [(s.self_alignment_a, s.self_alignment_b, s.cross_alignment) for s in scores]
-        for score, delta in zip(scores, normalised_deltas(alignments), strict=True):
+        for score, (delta, _) in zip(scores, normalised_scores(alignments), strict=True):
             deltas[score.instance_id, a, b] = (score.delta, delta)
     return deltas

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.exports.rating_pages import SETTLED_AFTER, rating_page
 from annotation.exports.ratings import rating_rows
+from annotation.exports.tables import separability_rows
 from annotation.imports.study_import import import_study
 from annotation.models import Rating
 from jobs.clock import database_now
@@ -130,12 +131,21 @@ def test_a_stream_sends_rows_while_it_reads_them(client, rated, monkeypatch):
 
 def test_scores_are_read_page_by_page(client, rated):
     score_separability(study=rated)
+    last = SeparabilityScore.objects.order_by("pk").last()
+    SeparabilityScore.objects.filter(pk=last.pk).update(self_alignment_a=0.99, cross_alignment=0.01)
     first = client.get(at("score-list", rated.pk), {"limit": 1})
     rest = client.get(at("score-list", rated.pk), {"after": first["Tiebreak-Cursor"]})
     rows = rows_of(first) + rows_of(rest)
     stored = SeparabilityScore.objects.order_by("pk")
     assert [row["delta"] for row in rows] == [score.delta for score in stored]
     assert [row["instance"] for row in rows] == [score.instance.key for score in stored]
+    # On the scale of all scores, whatever is on the page.
+    exported = {row["instance"]: row for row in separability_rows(rated)}
+    assert len(exported) == len(rows) > 1
+    for row in rows:
+        on_scale = exported[row["instance"]]["separability"], exported[row["instance"]]["scenario"]
+        assert (row["delta_normalised"], row["scenario"]) == on_scale
+    assert any(row["delta_normalised"] for row in rows)
     assert first["Tiebreak-More"] == "true"
     other = client.get(at("score-list", rated.pk), {"similarity": "bleu"})
     assert rows_of(other) == []

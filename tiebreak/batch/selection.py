@@ -104,7 +104,7 @@ class _PairScores:
     def frame(self, pair: Names) -> SamplingFrame:
         numbers = np.array(self.numbers).reshape(-1, len(NUMBERS))
         raw, *alignments = numbers.T
-        delta = normalised_by_pair(*alignments)
+        delta = normalised_by_pair(*alignments).delta
         return SamplingFrame.of_scores(pair, np.array([*self.instances]), raw, delta)
 
 

@@ -35,7 +35,7 @@ from tiebreak.similarity.alignment import CHUNK, Instance, align_many
 from tiebreak.similarity.scores import Score, normalised_by_pair, score_many
 from tiebreak.stats.core.results import none_if_nan
 from tiebreak.stats.core.validation import FloatArray
-from tiebreak.stats.design.separability import TOO_FEW
+from tiebreak.stats.design.separability import TOO_FEW, NormalisedSeparability, scenario_shares
 
 LOT = 100
 QUANTILES = (0.05, 0.5, 0.95)
@@ -92,7 +92,7 @@ class PairScores:
     delta: FloatArray
     cross: FloatArray
     best_self: FloatArray
-    normalised: FloatArray
+    normalised: NormalisedSeparability
     truncated: int
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -111,6 +111,7 @@ class PairScores:
             "mean": float(known.mean()) if len(known) else None,
             "quantiles": spread,
             "above_zero": float((known > 0).mean()) if len(known) else None,
+            "scenarios": scenario_shares(self.normalised.scenarios),
             "undefined": dict(self.reasons),
             "truncated": self.truncated,
         }
@@ -118,7 +119,8 @@ class PairScores:
     def figure(self) -> Figure:
         known = ~np.isnan(self.delta)
         cross, best_self = self.cross[known].tolist(), self.best_self[known].tolist()
-        return alignments_figure(self.names, cross, best_self)
+        shares = scenario_shares(self.normalised.scenarios)
+        return alignments_figure(self.names, cross, best_self, shares)
 
 
 @dataclass(frozen=True)
@@ -313,13 +315,14 @@ def _rows(
         }
         about = {"system_a": a, "system_b": b, "similarity": measure.name}
         about |= {"similarity_settings": settings}
-        normalised = iter(of_pair.normalised)
+        of_scope = zip(of_pair.normalised.delta.tolist(), of_pair.normalised.scenarios, strict=True)
         for name, n_a, n_b, _, _, *measured in begun.rows(ROWS, [*pair, place]):
             row = {"instance": name, **about, **dict(zip(MEASURED, measured, strict=True))}
             if row["truncated"] is None:
                 row |= {"samples_a": n_a, "samples_b": n_b}
             else:
-                row |= {"separability": none_if_nan(next(normalised)), **scope}
+                delta, scenario = next(of_scope)
+                row |= {"separability": none_if_nan(delta), "scenario": scenario, **scope}
             row["separability_raw"] = row["delta"]
             row["separability_standard_error"] = row["delta_standard_error"]
             row["reason"] = _reason(row, (n_a, n_b), of_pair.names)

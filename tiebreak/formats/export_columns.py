@@ -80,6 +80,7 @@ SEPARABILITY: Columns = {
     "separability_raw": "separability δ: the larger self-alignment minus the cross-alignment",
     "separability_standard_error": "standard error of separability_raw, by the jackknife",
     "separability": "separability δ from alignments that were min–max normalised over the scope",
+    "scenario": "whether the larger self-alignment and the cross-alignment are in the upper half of the scope",
     "scope": "the set of instances over which the minimum and maximum were taken",
     "scope_instances": "number of instances in the scope",
     "truncated": "how many of the instance's texts exceeded the encoder's maximum length",

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiebreak.similarity.alignment import Alignments, Instance, align_many
-from tiebreak.similarity.measure import FloatArray, Similarity
+from tiebreak.similarity.measure import Similarity
 from tiebreak.stats.core.results import none_if_nan
-from tiebreak.stats.design.separability import normalised_separability, separability
+from tiebreak.stats.design.separability import (
+    NormalisedSeparability,
+    normalised_separability,
+    separability,
+)
 
 Item = TypeVar("Item")
 
@@ -62,16 +66,25 @@ def score_many(
         yield pending.popleft(), Score.of(alignments)
 
 
-def normalised_by_pair(self_a: ArrayLike, self_b: ArrayLike, cross: ArrayLike) -> FloatArray:
+def normalised_by_pair(
+    self_a: ArrayLike,
+    self_b: ArrayLike,
+    cross: ArrayLike,
+    *,
+    ends: tuple[float, float] | None = None,
+) -> NormalisedSeparability:
     """Return separability (δ) from alignments that are min–max normalised over all of them.
 
     They belong to one pair of systems and one similarity, over the dataset.
     """
     scope = "one pair of systems on one dataset"
-    return normalised_separability(self_a, self_b, cross, scope=scope).delta
+    return normalised_separability(self_a, self_b, cross, scope=scope, ends=ends)
 
 
-def normalised_deltas(alignments: Sequence[tuple[float | None, ...]]) -> list[float | None]:
-    """Return what `normalised_by_pair` does from an instance's alignments each, as it is stored."""
+def normalised_scores(
+    alignments: Sequence[tuple[float | None, ...]], ends: tuple[float, float] | None = None
+) -> list[tuple[float | None, str | None]]:
+    """Return the normalised δ and the scenario of each instance, given its alignments as stored."""
     columns = np.array(alignments, dtype=float).reshape(-1, 3).T
-    return [none_if_nan(delta) for delta in normalised_by_pair(*columns)]
+    found = normalised_by_pair(*columns, ends=ends)
+    return list(zip(map(none_if_nan, found.delta.tolist()), found.scenarios, strict=True))

@@ -97,7 +97,7 @@ def draw(export: Export, findings: Checked) -> None:
 def _drawn_again(scores: list[Row], pair: tuple[str, str], drawn: Row) -> list[tuple[Any, ...]]:
     """Draw from a pair's scores as the server did; instances without δ are not in the draw."""
     columns = (np.array([row[name] for row in scores], dtype=float) for name in ALIGNMENTS)
-    delta = normalised_by_pair(*columns)
+    delta = normalised_by_pair(*columns).delta
     raw = np.array([row["separability_raw"] for row in scores], dtype=float)
     names = np.array([row["instance"] for row in scores])
     settings = {column.name: drawn[column.name] for column in fields(Draw)}

@@ -9,6 +9,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.exports.tables import separability_rows
 from annotation.services.planning import plan_hits
 from jobs.models import Job
 from jobs.services import STOPPED
@@ -596,3 +597,17 @@ def test_studies_of_others_and_of_other_datasets_are_no_pilots(researcher_client
     page = researcher_client.get(at(draft))
     assert list(page.context["design_form"].fields["pilot"].queryset) == [pilot]
     assert "machine raters doubt</em>" in page.text
+
+
+def test_examples_have_normalised_separability_and_their_scenario(researcher_client):
+    study = make_study(instances=6, member=researcher_client.researcher)
+    score_separability(study=study)
+    page = researcher_client.get(part(study, "generate-select-results"))
+    exported = {row["instance"]: row for row in separability_rows(study)}
+    shown = page.context["pair"]
+    for _, rows in shown["extremes"]:
+        for row in rows:
+            of = exported[row["score"].instance.key]
+            assert (row["normalised"], row["scenario"]) == (of["separability"], of["scenario"])
+            assert row["scenario"] in page.content.decode()
+    assert shown["figure"].sentence in html.unescape(page.content.decode())

@@ -88,8 +88,8 @@ def test_every_section_on_request_is_on_one_page():
 def test_a_section_is_shown_once_it_is_computed(reader, study, more):
     (tab,) = [tab for tab in PAGES if tab.slug == more.question]
     page = reader.get(reverse("metrics:results-tab", args=[study.pk, tab.slug]))
-    # There is no machine rater, no third system, and no separability.
-    needs = {"rank_stability", "prediction_powered", "set_values"}
+    # There is no machine rater, no third system, no interval and no separability.
+    needs = {"rank_stability", "prediction_powered", "shared_ranks", "set_values"}
     applies = more.question != "machines" and more.name not in needs
     assert (address(study, more.name) in page.content.decode()) == applies
     assert not SectionSnapshot.objects.exists()
@@ -160,7 +160,10 @@ def test_without_scripts_a_section_is_a_page(reader, study, requests):
 def test_viewers_do_not_see_sections_of_annotators(study, requests):
     viewer = member(study, "viewer")
     for more in OFFERED:
-        is_open = more.question in {"systems", "machines"} or more.name in {"majority", "set_values"}
+        is_open = more.question in {"systems", "machines"} or more.name in {
+            "majority",
+            "set_values",
+        }
         status = 200 if is_open else 403
         assert viewer.get(address(study, more.name), headers=HTMX).status_code == status
     args = [study.pk, "preference", "rater-influence", "csv"]

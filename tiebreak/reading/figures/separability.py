@@ -28,6 +28,7 @@ READING_ALIGNMENTS = (
     " texts of the more consistent system are (up). Above the diagonal, δ is above 0, and the systems can"
     " be told apart."
 )
+HIGH = "An alignment is high if it lies in the upper half between the smallest and the largest of this pair."
 COLUMNS = ("study", "systems", "similarity", "statistic", "from", "to", "value")
 MAX_ROWS, MAX_STEPS, MAX_POINTS = 30, 40, 2_000
 
@@ -132,20 +133,31 @@ def figure_of_distributions(
 
 
 def alignments_figure(
-    pair: tuple[str, str], cross: Sequence[float], best_self: Sequence[float]
+    pair: tuple[str, str],
+    cross: Sequence[float],
+    best_self: Sequence[float],
+    scenarios: Mapping[str, float],
 ) -> Figure:
     """Return the alignments of a pair's instances, of which the chart shows the first."""
     name = " – ".join(pair)
     return Figure(
         f"alignments-{'-'.join(pair)}",
         f"Alignments of {name}",
-        "",
+        scenarios_sentence(scenarios),
         scenarios_chart(list(cross[:MAX_POINTS]), list(best_self[:MAX_POINTS])),
         ("cross_alignment", "best_self_alignment"),
         tuple(zip(cross, best_self, strict=True)),
         READING_ALIGNMENTS,
         is_of_ratings=False,
     )
+
+
+def scenarios_sentence(shares: Mapping[str, float]) -> str:
+    """Return which share of a pair's instances each of the four scenarios has."""
+    if not shares:
+        return ""
+    named = "; ".join(f"{name}: {percent(share)}" for name, share in shares.items())
+    return f"Scenarios of the instances: {named}. {HIGH}"
 
 
 def _ridges(rows: Iterable[ScoreDistribution]) -> Iterator[Ridge]:

@@ -5,7 +5,9 @@ them. This module computes eq. 2 as printed, that is, the mean over all pairs of
 system A and a generation of system B.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,15 @@ from tiebreak.stats.core.validation import (
 )
 
 TOO_FEW = "There are fewer than two generations for system {systems}."
+HALF = 0.5  # of the scale from the smallest to the largest alignment
+SCENARIOS = {
+    (is_high_within, is_high_across): (
+        f"{'high' if is_high_within else 'low'} self-alignment,"
+        f" {'high' if is_high_across else 'low'} cross-alignment"
+    )
+    for is_high_within in (True, False)
+    for is_high_across in (False, True)
+}
 NO_CROSS = "There is no similarity between a generation of system A and a generation of system B."
 
 
@@ -54,6 +65,19 @@ class NormalisedSeparability:
     scope: str
     """Name of the set that the minimum and maximum are taken over. If instances are added to the
     set, values change. Values from different scopes cannot be compared."""
+    best_self: FloatArray
+    """Larger self-alignment of each instance, from 0 to 1; shape (n_instances,)."""
+    cross: FloatArray
+    """Cross-alignment of each instance, from 0 to 1; shape (n_instances,)."""
+
+    @property
+    def scenarios(self) -> list[str | None]:
+        """Which of the four scenarios of Ghosh et al. 2024, figure 2, each instance is.
+
+        An alignment is high if it is in the upper half of the scale; None if it is missing.
+        """
+        both = zip(self.best_self.tolist(), self.cross.tolist(), strict=True)
+        return [None if isnan(s) or isnan(c) else SCENARIOS[s >= HALF, c >= HALF] for s, c in both]
 
 
 def separability(
@@ -133,7 +157,12 @@ def separability(
 
 
 def normalised_separability(
-    self_a: npt.ArrayLike, self_b: npt.ArrayLike, cross: npt.ArrayLike, *, scope: str
+    self_a: npt.ArrayLike,
+    self_b: npt.ArrayLike,
+    cross: npt.ArrayLike,
+    *,
+    scope: str,
+    ends: tuple[float, float] | None = None,
 ) -> NormalisedSeparability:
     """Compute the separability of many instances from min–max normalised alignments.
 
@@ -143,6 +172,8 @@ def normalised_separability(
         Mean alignments of each instance, or NaN if they are missing.
     scope : str
         Name of the set of alignments, such as a system pair and a dataset.
+    ends : tuple of float, optional
+        Smallest and largest alignment of the set, if the vectors have only some of its instances.
 
     Returns
     -------
@@ -175,11 +206,21 @@ def normalised_separability(
     check_same_length(self_a=columns[0], self_b=columns[1], cross=columns[2])
     values = np.concatenate(columns)
     values = values[~np.isnan(values)]
-    if len(values) == 0 or values.min() == values.max():
-        return NormalisedSeparability(np.full(len(columns[0]), NAN), NAN, NAN, scope)
-    low, high = float(values.min()), float(values.max())
+    if ends is None:
+        ends = (float(values.min()), float(values.max())) if len(values) else (NAN, NAN)
+    low, high = ends
+    if not low < high:
+        unknown = np.full(len(columns[0]), NAN)
+        return NormalisedSeparability(unknown, NAN, NAN, scope, unknown, unknown)
     a, b, c = ((column - low) / (high - low) for column in columns)
-    return NormalisedSeparability(np.maximum(a, b) - c, low, high, scope)
+    best = np.maximum(a, b)
+    return NormalisedSeparability(best - c, low, high, scope, best, c)
+
+
+def scenario_shares(scenarios: Iterable[str | None]) -> dict[str, float]:
+    """Return the share of instances in each scenario, of those whose alignments are known."""
+    known = [one for one in scenarios if one is not None]
+    return {name: known.count(name) / len(known) for name in SCENARIOS.values()} if known else {}
 
 
 def _sample_pairs(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> FloatArray:

@@ -5,7 +5,7 @@ import pytest
 
 from tests.refusals import refused
 from tiebreak.stats import normalised_separability, range_edges, range_of, separability
-from tiebreak.stats.design.separability import TOO_FEW
+from tiebreak.stats.design.separability import SCENARIOS, TOO_FEW, scenario_shares
 
 NAN = float("nan")
 
@@ -100,6 +100,20 @@ def test_the_normalised_view_spans_all_three_columns_and_names_its_scope():
 @pytest.mark.parametrize("columns", [([NAN], [NAN], [NAN]), ([0.5], [0.5], [0.5]), ([], [], [])])
 def test_a_view_without_a_width_is_undefined(columns):
     assert np.isnan(normalised_separability(*columns, scope="none").delta).all()
+
+
+def test_an_instance_is_one_of_four_scenarios():
+    """An alignment is high in the upper half of the scale, which is from 0.1 to 0.9 here."""
+    self_a, self_b, cross = [0.9, 0.4, 0.2, 0.2], [0.2, 0.8, 0.3, 0.1], [0.1, 0.6, 0.1, 0.7]
+    columns = [np.array([*of, NAN]) for of in (self_a, self_b, cross)]
+    normalised = normalised_separability(*columns, scope="A–B on notes")
+    high_low, high_high, low_low, low_high = SCENARIOS.values()
+    assert normalised.scenarios == [high_low, high_high, low_low, low_high, None]
+    assert "high self-alignment, low" in high_low
+    assert scenario_shares(normalised.scenarios) == dict.fromkeys(SCENARIOS.values(), 0.25)
+    assert scenario_shares([None]) == {}
+    some = normalised_separability(*(of[1:3] for of in columns), scope="", ends=(0.1, 0.9))
+    assert (some.delta == normalised.delta[1:3]).all()
 
 
 def test_ranges_are_of_equal_width_and_the_last_is_closed():
