@@ -246,6 +246,8 @@ def _comparison(
         system_b=system_b,
         text_a=a.text,
         text_b=b.text,
+        separability_raw=unit.separability_raw,
+        separability=unit.separability,
         fields=field_cells(fields, instance.metadata),
         **votes,
     )

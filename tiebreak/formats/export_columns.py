@@ -156,6 +156,8 @@ PREFERENCE: Columns = {
     "votes_rejected": "how many annotators preferred the rejected text",
     "votes_tie": "how many annotators had no preference",
     "is_tie": "whether the annotators preferred neither text, so the direction means nothing",
+    "separability_raw": "separability δ without normalisation, frozen at planning; filter or weight rows by it",
+    "separability": "separability δ from min–max normalised alignments, frozen at planning",
 }
 INSTANCES: Columns = {
     "id": "id of the instance",

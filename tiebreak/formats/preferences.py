@@ -33,6 +33,9 @@ class Comparison:
     votes_tie: int = 0
     votes_bad: int = 0
     """How many annotators preferred A, preferred B, had no preference, or found both bad."""
+    separability_raw: float | None = None
+    separability: float | None = None
+    """How far the two systems' texts can be told apart, as frozen at planning: δ, and normalised."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """Further texts of the instance, by the names of their columns."""
 
@@ -70,8 +73,8 @@ def preference_rows(comparisons: Iterable[Comparison], *, ties: Ties = "drop") -
     -----
     A comparison gives one row, however many annotators voted: one row per vote would contain the
     same two texts in both directions wherever annotators disagree, and would weight comparisons by
-    their number of annotators. The votes are in their own columns so that rows can be filtered
-    or weighted by them. Comparisons in which most annotators found both texts bad are left out.
+    their number of annotators. Votes and separability are in their own columns so that rows can be
+    filtered or weighted by them. Comparisons in which most annotators found both texts bad are left out.
 
     Examples
     --------
@@ -116,6 +119,8 @@ def _row(comparison: Comparison, winner: int) -> Row:
         "votes_rejected": rejected[2],
         "votes_tie": comparison.votes_tie,
         "is_tie": comparison.winner == 0,
+        "separability_raw": comparison.separability_raw,
+        "separability": comparison.separability,
         **comparison.fields,
     }
 

@@ -106,6 +106,19 @@ def test_ties_are_written_as_asked(ties, units, tmp_path):
     assert len(set(twice)) == len(twice)
 
 
+def test_preferences_can_be_chosen_by_separability(tmp_path):
+    study = rated(tmp_path / "b")
+    scored = study.units.get(key="u0")
+    study.units.filter(pk=scored.pk).update(separability_raw=0.25, separability=0.5)
+    export_study(study=study, out=tmp_path / "out", formats=["preference", "hf"])
+    rows = lines(tmp_path / "out" / "preference.jsonl")
+    expected = {"u0": (0.25, 0.5), "u2": (None, None)}
+    for found in (rows, loaded_dataset(tmp_path / "out" / "hf", "preference")):
+        assert expected == {
+            row["unit"]: (row.get("separability_raw"), row.get("separability")) for row in found
+        }
+
+
 def test_one_conversation_makes_all_prompts_conversations(tmp_path):
     study = rated(tmp_path / "b", conversation=True)
     export_study(study=study, out=tmp_path / "out", formats=["preference", "hf"])
