@@ -22,10 +22,11 @@ from annotation.models import Rater, Rating, Tally
 from studies.instance_selection.drawing import (
     Frames,
     Pair,
-    doubt_frame,
     pair_names,
     scored_frames,
+    weighted_frame,
 )
+from studies.instance_selection.lengths import length_frames
 from studies.models import Criterion, Generation, InstanceSelection, Study, Unit
 from tiebreak.digits import in_digits
 from tiebreak.errors import DomainError
@@ -43,24 +44,24 @@ def frames_for(study: Study, design: InstanceSelection) -> Frames:
     Raises `DomainError` if scores are missing or, for a draw by machine raters' doubt, if there is no
     pilot, its machine raters did not rate every instance, or it does not show a gain.
     """
-    return _doubt_frames(study, design) if _is_by_doubt(design) else scored_frames(study)
-
-
-def _is_by_doubt(design: InstanceSelection) -> bool:
-    return design.design == InstanceSelection.Design.DOUBT
+    if design.design == InstanceSelection.Design.DOUBT:
+        return _doubt_frames(study, design)
+    if design.design == InstanceSelection.Design.LENGTH:
+        return length_frames(study)
+    return scored_frames(study)
 
 
 def _doubt_frames(study: Study, design: InstanceSelection) -> Frames:
-    pilot = _checked_pilot(study, design)
-    rated = _rated_pairs(pilot)
+    pilot = checked_pilot(study, design)
+    rated = rated_pairs(pilot)
     return {
-        pair: _frame(study, design, pilot, (pair, names), rated.get(pair, _RatedPair()))
+        pair: _frame(study, design, pilot, (pair, names), rated.get(pair, RatedPair()))
         for pair, names in pair_names(study).items()
     }
 
 
 @dataclass
-class _RatedPair:
+class RatedPair:
     """Ratings of a pair of systems: of each unit, wins of the first system and ratings, by rater."""
 
     instances: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -91,7 +92,7 @@ class _RatedPair:
         return {self.instances[unit][0] for unit, rater in self.counts if rater is not None}
 
 
-def _checked_pilot(study: Study, design: InstanceSelection) -> Study:
+def checked_pilot(study: Study, design: InstanceSelection) -> Study:
     if design.pilot is None or design.pilot.pk == study.pk:
         raise DomainError("no_pilot", NO_PILOT)
     if study.dataset_id is None or design.pilot.dataset_id != study.dataset_id:
@@ -100,12 +101,12 @@ def _checked_pilot(study: Study, design: InstanceSelection) -> Study:
     return design.pilot
 
 
-def _rated_pairs(pilot: Study) -> dict[Pair, _RatedPair]:
+def rated_pairs(pilot: Study) -> dict[Pair, RatedPair]:
     """Return the ratings of each pair, as (first, second) and as (second, first)."""
     criterion = _first_preference(pilot)
     side_of = criterion.parsed_scale.side_of
     parse = criterion.parsed_scale.parse_label
-    rated: dict[Pair, _RatedPair] = defaultdict(_RatedPair)
+    rated: dict[Pair, RatedPair] = defaultdict(RatedPair)
     rows = Tally.objects.filter(criterion=criterion, unit__role=Unit.Role.MAIN, n__gt=0)
     rows = rows.filter(unit__set_aside=False)
     columns = ("unit", "unit__instance", "unit__instance__key")
@@ -134,7 +135,7 @@ def _frame(
     design: InstanceSelection,
     pilot: Study,
     pair: tuple[Pair, tuple[str, str]],
-    rated: _RatedPair,
+    rated: RatedPair,
 ) -> SamplingFrame:
     ids, names = pair
     facts = {"pair": " and ".join(names), "pilot": pilot.title}
@@ -153,7 +154,8 @@ def _frame(
     by_key = {key: instance for instance, key in rated.instances.values()}
     kept = np.array([by_key[str(key)] in comparable for key in active.instances])
     instances = np.array([by_key[str(key)] for key in active.instances])[kept]
-    return doubt_frame(" ".join(names), instances, active.densities[kept], note)
+    densities = active.densities[kept]
+    return weighted_frame(" ".join(names), instances, densities, note=note, gain=active.gain)
 
 
 def _comparable(study: Study, pair: Pair) -> set[int]:

@@ -126,6 +126,8 @@ def draw_sentence(study: Study) -> str:
     if design.design == InstanceSelection.Design.DOUBT:
         pilot = f"“{design.pilot.title}”" if design.pilot else "that was deleted since"
         by = f"by the ratings of the pilot {pilot}"
+    elif design.design == InstanceSelection.Design.LENGTH:
+        by = "by the mean lengths of the systems' texts"
     return (
         f"{design.instances} instances for each pair of systems were drawn"
         f" {design.get_design_display()}, {percent(design.control_share)} of them as a uniform control"

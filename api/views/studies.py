@@ -277,7 +277,7 @@ class Studies(Resource):
         """Draw instances and plan their tasks.
 
         Needs separability scores by the study's similarity or, for the design `doubt`, a pilot with
-        machine ratings of all instances that shows a gain. Replaces an earlier draw and plan of a
+        machine ratings of all instances that shows a gain; `length` needs texts only. Replaces an earlier draw and plan of a
         draft.
         """
         study, values = self.study(), self.values

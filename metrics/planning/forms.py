@@ -128,6 +128,13 @@ def _missing_help(missing: dict[str, str]) -> SafeString:
     return format_html_join(mark_safe("<br>"), "Not installed: {}. {}", rows)
 
 
+PILOT_HELP = (
+    "A study of the same dataset in which annotators rated instances that were drawn at random. The preview"
+    " then says what each way of choosing would have saved there. A draw by machine raters' doubt needs"
+    " their ratings of every instance, too."
+)
+
+
 class DesignForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = InstanceSelection
@@ -138,6 +145,7 @@ class DesignForm(forms.ModelForm):  # type: ignore[type-arg]
         if pilots.exists():
             field = cast(forms.ModelChoiceField, self.fields["pilot"])  # type: ignore[type-arg]
             field.queryset = pilots
+            field.help_text = PILOT_HELP
         else:
             del self.fields["pilot"]
 

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.pilot_doubts import frames_for
+from annotation.pilot_gains import pilot_gains
 from annotation.services.dummy_texts import dummy_texts, remove_dummy_generations
 from annotation.services.planning import draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
@@ -58,13 +59,15 @@ from studies.instance_selection.score_rows import normalised_of
 from studies.instance_selection.scoring import ScoringJob
 from studies.instance_selection.set_aside import every_instance_is_used, set_aside
 from studies.instance_selection.trial import SystemTrialJob, start_trial
-from studies.models import Generation, InstanceSelection, SeparabilityScore, Study, System, Unit
+from studies.models import Generation, SeparabilityScore, Study, System, Unit
 from studies.refusals import form_errors, told_on
 from tiebreak.digits import money
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.reading.figures.separability import alignments_figure
+from tiebreak.reading.shown import number
 from tiebreak.similarity import similarity_title
+from tiebreak.stats.design.drawing import drawn_from
 from tiebreak.stats.design.separability import scenario_shares
 
 Json = dict[str, Any]
@@ -275,6 +278,7 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
         previews = selection_previews(study, design, frames)
         chosen = proposed_instances(study, design, frames)
         plan = forecast_plan(study=study, selected=chosen)
+        gains = list(pilot_gains(study, design)) if design.pilot else []
     except (DomainError, InvalidInput) as refusal:
         form.add_error(None, form_errors(refusal))
         return None
@@ -286,6 +290,7 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
         ],
         "plan": plan,
         "chosen": chosen,
+        "gains": [(one, number(one.gain, low=0, high=2, reference=1)) for one in gains],
         "cost": _cost(study, plan.places),
         "design": _entered(form),
     }
@@ -387,8 +392,7 @@ def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | N
     previews = selection_previews(study, design, frames).values()
     selected = sum(preview.instances for preview in previews)
     known = sum(preview.of for preview in previews)
-    is_by_doubt = design.design == InstanceSelection.Design.DOUBT
-    kind = "instances that machine raters rated" if is_by_doubt else "scored instances"
+    kind = drawn_from(design.design)
     return replacing_plan(
         study,
         title="Draw these instances and plan the tasks?",

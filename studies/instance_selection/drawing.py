@@ -19,6 +19,7 @@ from studies.models import (
 )
 from studies.services import check_is_draft, record_event
 from tiebreak.errors import DomainError
+from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import none_if_nan
 from tiebreak.stats.design.drawing import Draw, SamplingFrame, draw_from
 
@@ -29,12 +30,17 @@ BATCH = 1000
 Frames = dict[Pair, SamplingFrame]
 
 
-def doubt_frame(
-    name: str, instances: NDArray[np.int64], densities: NDArray[np.float64], note: str
+def weighted_frame(
+    name: str,
+    instances: NDArray[np.int64],
+    densities: NDArray[np.float64],
+    *,
+    note: str = "",
+    gain: Estimate | None = None,
 ) -> SamplingFrame:
-    """Return a frame for a draw by machine raters' doubt, which needs no separability."""
+    """Return a frame for a draw with these weights, which needs no separability."""
     unknown = np.full(len(instances), np.nan)
-    return SamplingFrame(name, instances, unknown, unknown, densities, note)
+    return SamplingFrame(name, instances, unknown, unknown, densities, note, gain)
 
 
 def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
@@ -67,8 +73,7 @@ class SelectionPreview:
     """What a design would select, before anything is planned.
 
     `delta` is the mean separability of the selected instances, and `uniform_delta` the expected
-    mean of a uniform draw; both are None for a draw by machine raters' doubt, of which `note` says
-    what the pilot shows. `control` is the size of the control sample. `warning` names a limitation
+    mean of a uniform draw; both are None for a draw that needs no δ. `note` says what a pilot shows. `control` is the size of the control sample. `warning` names a limitation
     of the design.
     """
 

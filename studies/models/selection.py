@@ -20,6 +20,7 @@ class InstanceSelection(models.Model):
         TOP = "top", "the most separable"
         STRATA = "strata", "the same number from each range of separability"
         DOUBT = "doubt", "more often what machine raters doubt, based on a pilot"
+        LENGTH = "length", "more often where the texts differ in length"
 
     class Weights(models.TextChoices):
         LOGISTIC = LOGISTIC, "logistic in separability (δ), steep around 0.4"

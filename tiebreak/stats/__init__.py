@@ -192,6 +192,7 @@ mixed_gain           gain of rating most units once, estimated from a pilot
 stack_gain           gain of correcting labels by machine labels, estimated from a pilot
 active_design        a draw of instances that machines doubt, with its gain, estimated from a pilot
 ActiveDesign         what `active_design` returns
+draw_gain            gain of any draw of instances, estimated from a pilot
 explained_share      share of the variance between units that machine labels explain
 
 Strata of units
@@ -238,6 +239,7 @@ from tiebreak.stats.design.hajek import hajek_estimate, instances_saved, ratings
 from tiebreak.stats.design.pilot_gains import (
     ActiveDesign,
     active_design,
+    draw_gain,
     explained_share,
     mixed_gain,
     stack_gain,
@@ -543,6 +545,7 @@ __all__ = [  # noqa: RUF022
     "mixed_gain",
     "stack_gain",
     "active_design",
+    "draw_gain",
     "ActiveDesign",
     "explained_share",
     # Strata of units

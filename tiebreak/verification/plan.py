@@ -11,7 +11,7 @@ import numpy as np
 from tiebreak.formats.evidence import SELECTION, design_digest, texts_digest
 from tiebreak.formats.rows import Row
 from tiebreak.similarity.scores import normalised_by_pair
-from tiebreak.stats.design.drawing import Draw, SamplingFrame, draw_from
+from tiebreak.stats.design.drawing import WITHOUT_SCORES, Draw, SamplingFrame, draw_from
 from tiebreak.verification.export import NOT_OPENED, Export, NotChecked, check, needed
 from tiebreak.verification.results import Checked
 
@@ -74,8 +74,9 @@ def draw(export: Export, findings: Checked) -> None:
     for event in export.events_of("draw")[-1:]:
         for name in ("seed", "design"):
             findings.equal(SELECTION, 1, name, drawn[name], event.details[name])
-    if drawn["design"] == "doubt":
-        raise NotChecked("the draw used the machine ratings of a pilot")
+    if drawn["design"] in WITHOUT_SCORES:
+        of = WITHOUT_SCORES[drawn["design"]]
+        raise NotChecked(f"the draw was one of {of}, with weights that no table has")
     planned: dict[tuple[Any, ...], dict[str, Row]] = defaultdict(dict)
     for row in export.design.values():
         if row["role"] == "main" and row["phase"]:

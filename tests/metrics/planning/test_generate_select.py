@@ -571,6 +571,21 @@ def test_a_draw_by_doubt_is_previewed_with_what_the_pilot_shows_and_drawn(
     assert "Do not conclude that machine raters are right" in page.text
 
 
+def test_a_preview_with_a_pilot_compares_all_ways_of_choosing(researcher_client, tmp_path):
+    pilot = import_pilot(tmp_path)
+    Membership.objects.create(study=pilot, user=researcher_client.researcher)
+    draft = draft_of(pilot)
+    asked = BY_DOUBT | {"pilot": pilot.pk, "design": "length"}
+    page = researcher_client.get(part(draft, "selection-preview"), asked)
+    shown = page.context["previews"]["gains"]
+    assert [row.design for row, _ in shown] == InstanceSelection.Design.labels
+    for row, gain in shown:
+        assert row.design.capitalize() in html.unescape(page.text)
+        assert gain.text != "–" or gain.reason
+    without = researcher_client.get(part(draft, "selection-preview"), asked | {"pilot": ""})
+    assert without.context["previews"]["gains"] == []
+
+
 def test_a_draw_by_doubt_is_refused_where_the_pilot_shows_no_gain(researcher_client, tmp_path):
     pilot = import_pilot(tmp_path, guesses=True)
     Membership.objects.create(study=pilot, user=researcher_client.researcher)

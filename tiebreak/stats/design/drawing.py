@@ -7,6 +7,7 @@ import numpy as np
 
 from tiebreak.errors import DomainError
 from tiebreak.stats.core.bootstrap import generator_for
+from tiebreak.stats.core.results import Estimate
 from tiebreak.stats.core.validation import FloatArray
 from tiebreak.stats.design.selection import (
     Design,
@@ -16,6 +17,12 @@ from tiebreak.stats.design.selection import (
     select,
 )
 
+# What designs draw from that need no scores.
+WITHOUT_SCORES = {
+    "doubt": "instances that machine raters rated",
+    "length": "instances with texts of both systems",
+}
+SCORE_OR_FEWER = "Score the remaining instances, or ask for fewer."
 LOGISTIC, FLOORED = "logistic", "floored"
 MAX_FLOOR = 100
 FLOOR_TOO_HIGH = (
@@ -32,9 +39,9 @@ NO_SCALE = (
 class SamplingFrame:
     """The instances of one system pair that can be drawn, with one array element per instance.
 
-    `instances` holds their ids, `raw` their separability (δ), and `delta` their normalised δ. For a
-    draw by machine raters' doubt, `densities` holds their weights, and `note` says what the pilot
-    shows; such a frame has no δ.
+    `instances` holds their ids, `raw` their separability (δ), and `delta` their normalised δ. A frame
+    with weights of another kind has them in `densities`, and no δ; `note` and `gain` say what a pilot
+    shows of a draw with them.
     """
 
     name: str
@@ -43,6 +50,7 @@ class SamplingFrame:
     delta: FloatArray
     densities: FloatArray | None = None
     note: str = ""
+    gain: Estimate | None = None
 
     @classmethod
     def of_scores(
@@ -74,16 +82,18 @@ class Draw:
         return cls(*(getattr(design, setting.name) for setting in fields(cls)))
 
 
+def drawn_from(design: str) -> str:
+    """Return what a design draws from, in words."""
+    return WITHOUT_SCORES.get(design, "scored instances")
+
+
 def draw_from(frame: SamplingFrame, design: Draw) -> Selection:
     """Draw from a sampling frame. The same design and seed always give the same selection."""
     if not design.floor <= MAX_FLOOR:
         raise DomainError("odd_floor", FLOOR_TOO_HIGH)
-    is_by_doubt = frame.densities is not None
     if design.instances > len(frame.instances):
-        known = "instances that machine raters rated" if is_by_doubt else "scored instances"
-        advice = (
-            "Ask for fewer." if is_by_doubt else "Score the remaining instances, or ask for fewer."
-        )
+        known = drawn_from(design.design)
+        advice = "Ask for fewer." if design.design in WITHOUT_SCORES else SCORE_OR_FEWER
         raise DomainError(
             "too_many",
             f"You asked for {design.instances} instances, but the number of {known} is"

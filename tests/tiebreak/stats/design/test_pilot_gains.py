@@ -7,9 +7,11 @@ from scipy.stats import t as student_t
 from tests.refusals import refused
 from tiebreak.stats import Estimate
 from tiebreak.stats.design.pilot_gains import (
+    LEFT_OUT,
     NO_REPEATS,
     NO_SPREAD,
     NONE_LEFT_OUT,
+    draw_gain,
     explained_share,
     mixed_gain,
     stack_gain,
@@ -131,3 +133,29 @@ def test_a_gain_that_needs_every_item_has_no_interval():
     assert gain.is_defined
     assert not gain.has_interval
     assert gain.reason == NONE_LEFT_OUT
+
+
+class TestDrawGain:
+    def test_it_is_the_ratio_of_the_variances_of_weighted_means(self):
+        """Labels that vary more are drawn more often, each instance with replacement."""
+        rng = np.random.default_rng(0)
+        n, drawn = 400, 100
+        spread = np.repeat([0.1, 0.5], n // 2)
+        y = 0.5 + spread * rng.choice([-1, 1], n)
+        r = spread / spread.mean()
+        gain = draw_gain(y, r)
+        squares = (y - y.mean()) ** 2
+        assert gain.value == pytest.approx(squares.sum() / (squares / r).sum())
+        variances = []
+        for density in (np.ones(n), r):
+            chosen = rng.choice(n, (4000, drawn), p=density / n)
+            weights = 1 / density[chosen]
+            variances.append(((weights * y[chosen]).sum(axis=1) / weights.sum(axis=1)).var())
+        assert gain.value == pytest.approx(variances[0] / variances[1], rel=0.1)
+        assert gain.low < gain.value < gain.high
+
+    def test_what_cannot_be_drawn_leaves_it_undefined(self):
+        assert draw_gain([0, 1, 1] * 5, [1, 2, 0] * 5).reason == LEFT_OUT
+        assert draw_gain([1] * 12, [1] * 12).reason == NO_SPREAD
+        with refused("lengths_differ"):
+            draw_gain([0, 1], [1])
