@@ -17,29 +17,31 @@ NOT_RATED = "No annotator rated these instances in the pilot."
 
 @dataclass(frozen=True)
 class PilotGain:
-    """How many times the instances a draw at random would need, for one way and pair of systems."""
+    """How many times the instances a draw at random would need, by pair of systems, for one way.
+
+    A way that could not be drawn has a `refusal` instead.
+    """
 
     design: str
-    pair: str
-    gain: Estimate
+    gains: dict[tuple[int, int], Estimate]
+    refusal: str = ""
 
 
 def pilot_gains(study: Study, design: InstanceSelection) -> Iterator[PilotGain]:
-    """Yield the gain of each way to draw as many instances, for each pair of systems. Reads only.
+    """Yield what each way to draw as many instances would gain. Reads only.
 
     Raises `DomainError` if there is no pilot that could tell.
     """
     rated = rated_pairs(checked_pilot(study, design))
-    names = {(a.pk, b.pk): f"{a.name} – {b.name}" for a, b in study.system_pairs()}
     for name, title in InstanceSelection.Design.choices:
         way = copy(design)
         way.design = name
         try:
             frames = frames_for(study, way)
             found = {p: _gain(frames[p], way, rated.get(p, RatedPair())) for p in frames}
+            yield PilotGain(title, found)
         except (DomainError, InvalidInput) as refusal:
-            found = dict.fromkeys(names, undefined(refusal.message))
-        yield from (PilotGain(title, names[pair], gain) for pair, gain in found.items())
+            yield PilotGain(title, {}, refusal.message)
 
 
 def _gain(frame: SamplingFrame, design: InstanceSelection, rated: RatedPair) -> Estimate:

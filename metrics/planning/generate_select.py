@@ -290,7 +290,10 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
         ],
         "plan": plan,
         "chosen": chosen,
-        "gains": [(one, number(one.gain, low=0, high=2, reference=1)) for one in gains],
+        "gains": [
+            (way, [number(way.gains[p], low=0, high=2, reference=1) for p in previews if way.gains])
+            for way in gains
+        ],
         "cost": _cost(study, plan.places),
         "design": _entered(form),
     }

@@ -10,7 +10,7 @@ from studies.models import Generation, InstanceSelection, SeparabilityScore
 from tests.annotation.pilots import N, by_doubt, draft_of, import_pilot
 from tests.refusals import refused
 from tests.studies.factories import make_study
-from tiebreak.stats.design.pilot_gains import LEFT_OUT, NO_DIFFERENCE
+from tiebreak.stats.design.pilot_gains import AT_RANDOM, LEFT_OUT
 
 pytestmark = pytest.mark.django_db
 Design = InstanceSelection.Design
@@ -44,27 +44,29 @@ def make_long(pilot, instances: int) -> set[str]:
 
 def test_every_way_of_choosing_is_compared_and_a_draw_at_random_gains_nothing(pilot):
     draft, design = draft_of(pilot), by_doubt(pilot)
-    gains = {row.design: row.gain for row in pilot_gains(draft, design)}
-    assert list(gains) == [title for _, title in Design.choices]
-    assert {row.pair for row in pilot_gains(draft, design)} == {"old – new"}
+    ways = {way.design: way for way in pilot_gains(draft, design)}
+    assert list(ways) == [title for _, title in Design.choices]
+    ((a, b),) = draft.system_pairs()
+    gains = {title: way.gains[a.pk, b.pk] for title, way in ways.items()}
     (frame,) = frames_for(draft, design).values()
     assert gains[Design.DOUBT.label] == frame.gain
-    assert gains[Design.UNIFORM.label].value == pytest.approx(1)
-    assert gains[Design.UNIFORM.label].reason == NO_DIFFERENCE
+    assert gains[Design.UNIFORM.label].value == 1
+    assert gains[Design.UNIFORM.label].reason == AT_RANDOM
     assert gains[Design.PROPORTIONAL.label].has_interval
     # Without a control sample, the most separable say nothing of the dataset.
     design.control_share = 0
-    without = {row.design: row.gain for row in pilot_gains(draft, design)}
+    without = {way.design: way.gains[a.pk, b.pk] for way in pilot_gains(draft, design)}
     assert without[Design.TOP.label].reason == LEFT_OUT
 
 
 def test_a_way_that_cannot_be_drawn_has_its_reason(pilot):
     SeparabilityScore.objects.all().delete()
     draft = draft_of(pilot)
-    gains = {row.design: row.gain for row in pilot_gains(draft, by_doubt(pilot))}
-    assert not gains[Design.PROPORTIONAL.label].is_defined
-    assert gains[Design.PROPORTIONAL.label].reason
-    assert gains[Design.LENGTH.label].is_defined
+    ways = {way.design: way for way in pilot_gains(draft, by_doubt(pilot))}
+    assert ways[Design.PROPORTIONAL.label].refusal
+    assert not ways[Design.PROPORTIONAL.label].gains
+    assert ways[Design.LENGTH.label].gains
+    assert not ways[Design.LENGTH.label].refusal
 
 
 def test_a_pilot_is_needed():

@@ -578,10 +578,11 @@ def test_a_preview_with_a_pilot_compares_all_ways_of_choosing(researcher_client,
     asked = BY_DOUBT | {"pilot": pilot.pk, "design": "length"}
     page = researcher_client.get(part(draft, "selection-preview"), asked)
     shown = page.context["previews"]["gains"]
-    assert [row.design for row, _ in shown] == InstanceSelection.Design.labels
-    for row, gain in shown:
-        assert row.design.capitalize() in html.unescape(page.text)
-        assert gain.text != "–" or gain.reason
+    assert [way.design for way, _ in shown] == InstanceSelection.Design.labels
+    for way, gains in shown:
+        assert way.design.capitalize() in html.unescape(page.text)
+        assert bool(gains) != bool(way.refusal)
+        assert way.refusal in html.unescape(page.text)
     without = researcher_client.get(part(draft, "selection-preview"), asked | {"pilot": ""})
     assert without.context["previews"]["gains"] == []
 

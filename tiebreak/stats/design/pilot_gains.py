@@ -42,6 +42,7 @@ ALL_ALIKE = (
     "The pilot does not show that annotators depart from the machine raters more at some doubts than"
     " at others, so every instance would have the same chance."
 )
+AT_RANDOM = "This is a draw at random."
 LEFT_OUT = (
     "Some instances could not be drawn, so such a draw says nothing about the whole dataset. Add a control"
     " sample."
@@ -313,7 +314,8 @@ def draw_gain(
     -------
     Estimate
         Variance of the mean after a draw at random, divided by that after the other draw; below 1 if
-        the other draw needs more instances. Undefined if it leaves out instances.
+        the other draw needs more instances. Undefined if it leaves out instances; 1 without an
+        interval for a draw at random.
 
     Raises
     ------
@@ -339,6 +341,8 @@ def draw_gain(
     check_resampling(0, confidence_level, None)
     if (r <= 0).any():
         return undefined(LEFT_OUT, len(y))
+    if np.allclose(r, 1):
+        return Estimate(1.0, n=len(y), reason=AT_RANDOM)
     squares = (y - y.mean()) ** 2
     return _ratio_of_squares(squares, squares / r, confidence_level)
 

@@ -7,6 +7,7 @@ from scipy.stats import t as student_t
 from tests.refusals import refused
 from tiebreak.stats import Estimate
 from tiebreak.stats.design.pilot_gains import (
+    AT_RANDOM,
     LEFT_OUT,
     NO_REPEATS,
     NO_SPREAD,
@@ -156,6 +157,7 @@ class TestDrawGain:
 
     def test_what_cannot_be_drawn_leaves_it_undefined(self):
         assert draw_gain([0, 1, 1] * 5, [1, 2, 0] * 5).reason == LEFT_OUT
-        assert draw_gain([1] * 12, [1] * 12).reason == NO_SPREAD
+        assert draw_gain([1] * 12, [0.5, 1.5] * 6).reason == NO_SPREAD
+        assert draw_gain([0, 1] * 6, [1] * 12).reason == AT_RANDOM
         with refused("lengths_differ"):
             draw_gain([0, 1], [1])

@@ -33,7 +33,7 @@ NO_PAIRS = "The ratings do not say which systems were compared."
 
 @section(
     "set_values",
-    "Every value of consistency and preference strength, by pair of systems",
+    "Rating sets by pair of systems",
     question="raters",
     needs=is_preference,
     on_request=True,
