@@ -22,14 +22,19 @@ from tiebreak.reading.figures.separability import (
 )
 from tiebreak.similarity import similarity_title
 
+MAX_OTHERS = 50
+ALL = "all"  # of the studies that can be compared
 
-def separability_figure(study: Study, similarity: str, other: Study | None = None) -> Figure:
-    """Return δ of a study's pairs, next to another study's pairs."""
-    rows = score_distributions([study, other] if other else [study], similarity)
+
+def separability_figure(
+    study: Study, similarity: str, others: Sequence[Study] = (), beside: str = ""
+) -> Figure:
+    """Return δ of a study's pairs, next to the pairs of others; ``beside`` asked for these."""
+    rows = score_distributions([study, *others], similarity)
     if not rows:
         reason = f"No instance has been scored by {similarity_title(similarity)} yet."
         return replace(empty_figure("separability", TITLE, reason), is_of_ratings=False)
-    query = {"similarity": similarity} | ({"with": other.pk} if other else {})
+    query = {"similarity": similarity} | ({"with": beside} if others else {})
     return figure_of_distributions(rows, similarity, query=urlencode(query))
 
 
@@ -46,11 +51,11 @@ def selection_chart(study: Study, chosen: Sequence[SelectedInstance]) -> Chart:
 def requested_separability(
     study: Study, query: Mapping[str, str], user: User | AnonymousUser
 ) -> Figure:
-    """Return the figure that an address asks for; another study only if the user sees it."""
+    """Return the figure that an address asks for; other studies only if the user sees them."""
     similarity, beside = requested_similarity(study, query), query.get("with", "")
-    others = studies_of(user).filter(pk=beside) if beside else Study.objects.none()
-    other = comparable_studies(study, similarity, others).first()
-    return separability_figure(study, similarity, other)
+    among = studies_of(user) if beside == ALL else studies_of(user).filter(pk=beside)
+    others = comparable_studies(study, similarity, among)[:MAX_OTHERS] if beside else ()
+    return separability_figure(study, similarity, list(others), beside)
 
 
 def requested_similarity(study: Study, query: Mapping[str, str]) -> str:

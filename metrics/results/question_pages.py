@@ -15,7 +15,11 @@ from annotation.participant_evidence import worth_a_look
 from metrics.licensing.services import in_force
 from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
-from metrics.planning.separability_figure import requested_separability, requested_similarity
+from metrics.planning.separability_figure import (
+    MAX_OTHERS,
+    requested_separability,
+    requested_similarity,
+)
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
 from metrics.results.machine_notes import costs_of, notes_of_raters, prompts_of
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
@@ -74,7 +78,7 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.scales import Scale
 from tiebreak.similarity import similarity_title
 
-MAX_OTHERS, MAX_PAIRS = 50, 15
+MAX_PAIRS = 15
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,25 @@ def test_another_study_stands_beside(researcher, client):
     assert "The other" not in alone
 
 
+def test_all_datasets_stand_in_one_picture(researcher, client, tmp_path):
+    study = import_study(
+        path=make_bundle(tmp_path / "b", with_ratings=True), owner=researcher
+    ).study
+    score_separability(study=study, similarity_name="rouge1")
+    others = [scored(researcher, [n / 10, n / 10 + 0.1]) for n in range(3)]
+    for n, one in enumerate(others):
+        Study.objects.filter(pk=one.pk).update(title=f"Dataset {n}")
+    Membership.objects.filter(study=others[2]).delete()
+    refresh_report(study=study)
+    client.force_login(researcher)
+    address = reverse("metrics:results-tab", args=[study.pk, "separability"])
+    page = client.get(f"{address}?with=all&similarity=rouge1")
+    (figure,) = page.context["figures"]
+    assert {row[0] for row in figure.rows} == {study.title, "Dataset 0", "Dataset 1"}
+    assert "with=all" in figure.query
+    assert page.content.decode().count('<option value="all" selected') == 1
+
+
 def test_nobody_sees_the_scores_of_a_study_they_are_no_member_of(researcher, client):
     study, hidden = (scored(researcher, deltas) for deltas in ([0.1, 0.2], [0.6, 0.7]))
     Study.objects.filter(pk=hidden.pk).update(title="Hidden")
