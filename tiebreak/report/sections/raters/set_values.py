@@ -28,6 +28,7 @@ from tiebreak.stats import RatingSets
 from tiebreak.stats.core.ranges import range_of
 from tiebreak.stats.core.results import NAN
 
+MAX_REPLICATES = 1_000  # of each of many correlations
 NO_PAIRS = "The ratings do not say which systems were compared."
 
 
@@ -60,7 +61,7 @@ def set_values_section(
             sets: RatingSets, *rater: str, pair: int = number, of: str = name
         ) -> RaterSetValues:
             rng = seeds.below(of, *rater).generator("spearman_separability")
-            return _values(sets, groups, pair, replicates, rng)
+            return _values(sets, groups, pair, min(replicates, MAX_REPLICATES), rng)
 
         first, second = sides[np.argmax(pairs == number)].tolist()
         found[name] = PairSetValues(
