@@ -5,6 +5,7 @@ import pytest
 
 from tests.refusals import refused
 from tiebreak.stats import composite_shares, cross_validated_composite
+from tiebreak.stats.machines.composite import composite_variances
 
 CATEGORIES = 8
 
@@ -134,6 +135,32 @@ def test_new_units_have_the_best_rater_of_their_category_or_of_all():
     assert composite_shares([[1, 0], [0, 1]], [0, 0], of=[0], weights=weights).tolist() == [[1, 0]]
     with refused("no_units"):
         composite_shares(np.ones((0, 2)), [], of=["a"])
+
+
+def test_without_a_choice_the_variance_is_that_of_a_mean_over_instances():
+    rng = np.random.default_rng(8)
+    of_instance = rng.random(60)
+    instance = np.repeat(np.arange(60), 2)
+    credits, category = of_instance[instance][:, None], np.repeat([0, 1], 60)
+    for raters in (1, 3):  # three that answer alike are no choice either
+        table = np.repeat(credits, raters, axis=1)
+        composite = cross_validated_composite(table, category, clusters=instance, rng=rng)
+        every, *parts = composite_variances(
+            table, composite, category, clusters=instance, replicates=4_000, rng=rng
+        )
+        assert every == pytest.approx(of_instance.var() / 60, rel=0.1)
+        expected = [half.var() / 30 for half in np.split(of_instance, 2)]
+        assert parts == pytest.approx(expected, rel=0.15)
+
+
+def test_a_choice_among_equally_good_raters_adds_variance():
+    rng = np.random.default_rng(9)
+    credits, category = (rng.random((120, 5)) < 0.5) * 1.0, np.zeros(120)
+    composite = cross_validated_composite(credits, category, rng=rng)
+    (variance, _) = composite_variances(
+        credits, composite, category, clusters=np.arange(120), rng=rng
+    )
+    assert variance > 1.5 * 0.25 / 120
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ READING = (
     " uses the machine rater that agreed best in a category, and each item is scored with the rater that"
     " was chosen on other items, so its value is what may be expected on new items. Machine raters that"
     " are picked for being best in this figure will do worse on new items than here. The interval of the"
-    " composite takes the choices as they were made. A machine rater that agrees as often as annotators"
+    " composite allows for the choices that other items would have led to. A machine rater that agrees as often as annotators"
     " do is not thereby one of them: it may err where they agree."
 )
 CATEGORIES_READING = (

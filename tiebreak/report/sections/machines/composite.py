@@ -1,7 +1,8 @@
 """The composite of machines, with the leave-one-out agreement of each machine by category."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -10,21 +11,34 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Codes, Criterion, Machine
 from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.machines import AgreementByCategory, CompositeSection
 from tiebreak.report.needs import has_two_machines
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
-from tiebreak.stats import Comparison, Composite, Patterns, cross_validated_composite
-from tiebreak.stats.core.bootstrap import Statistic, estimate_strata, on_columns
+from tiebreak.stats import Comparison, Composite, Estimate, Patterns, cross_validated_composite
+from tiebreak.stats.core.bootstrap import (
+    CONFIDENCE_LEVEL,
+    Statistic,
+    estimate_strata,
+    on_columns,
+)
 from tiebreak.stats.core.groups import n_distinct
+from tiebreak.stats.core.independence import (
+    MIN_CLUSTERS,
+    SHARE,
+    drop_unreliable_interval,
+    effective_size,
+    mean_estimate,
+)
 from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.machines.composite import MAX_REPLICATES, composite_variances
 from tiebreak.stats.raters.leave_one_out import leave_one_out_statistic
 from tiebreak.stats.raters.strata import Stratum, all_units, key_strata
 
 Mask = NDArray[np.bool_]
 # A machine that answered fewer of the units is left out, because all are compared on the same units.
 MIN_SHARE = 0.5
+CHOSEN_ANEW = "bootstrap over {n} instances, machine raters chosen anew, {{}}"
 TOO_FEW = (
     "A composite needs two machine raters that answered at least half of the items with two ratings by"
     " annotators, and two instances that all of them answered."
@@ -113,8 +127,8 @@ class _Compared:
             folds=composite.chosen.shape[1],
             n_units=len(self.humans),
             humans=self.among_humans(seeds.generator("humans"), replicates),
-            composite=self.agreement(
-                self.combined(composite), seeds.generator("composite"), replicates
+            composite=self.of_composite(
+                composite, credits, seeds.generator("composite"), replicates
             ),
             machines={name: of_machine(name, one) for name, one in self.machines.items()},
             chosen=self.chosen(composite),
@@ -134,6 +148,42 @@ class _Compared:
         counts = sum(machine.counts * used[:, None] for machine, used in machines)
         unparsed = sum(machine.unparsed * used for machine, used in machines)
         return Machine(np.asarray(counts), np.asarray(unparsed))
+
+    def of_composite(
+        self,
+        composite: Composite,
+        credits: NDArray[np.float64],
+        rng: np.random.Generator,
+        replicates: int,
+    ) -> AgreementByCategory:
+        """Return the composite's agreement; its intervals allow for the choice of its machines."""
+        machine = self.combined(composite)
+        patterns = self.compared(machine).patterns
+        points = self.listed(self.statistic(machine), patterns, rng, 0)
+        if not replicates:
+            return self.by_category(points)
+        variances = composite_variances(
+            credits,
+            composite,
+            self.category,
+            clusters=self.clusters,
+            weights=self.weights.values[self.weights.codes],
+            replicates=min(replicates, MAX_REPLICATES),
+            rng=rng,
+        )
+        return self.by_category(map(self.widened, points, variances.tolist(), self.every_stratum))
+
+    def widened(self, point: Estimate, variance: float, stratum: Stratum) -> Estimate:
+        """Return a mean with the interval of its variance over instances."""
+        weight = self.weights.values[self.weights.codes[stratum.members]]
+        of_instance = np.bincount(self.clusters[stratum.members], weight)
+        instances = int((of_instance > 0).sum())
+        if instances < MIN_CLUSTERS:
+            return drop_unreliable_interval(point, instances)
+        if not 0 < point.value < 1:
+            variance = 0.0
+        named = replace(point, method=CHOSEN_ANEW.format(n=instances))
+        return mean_estimate(named, variance, effective_size(of_instance), SHARE, CONFIDENCE_LEVEL)
 
     def chosen(self, composite: Composite) -> dict[str, dict[str, int]]:
         """Return in how many folds each machine is used, alone or with others that are as good."""
@@ -176,26 +226,34 @@ class _Compared:
     def estimates(
         self, statistic: Statistic, patterns: Patterns, rng: np.random.Generator, replicates: int
     ) -> AgreementByCategory:
-        strata = (all_units(len(self.humans)), *self.strata)
-        masks = [stratum.members[patterns.representatives] for stratum in strata]
-        listed = estimate_strata(
+        return self.by_category(self.listed(statistic, patterns, rng, replicates))
+
+    def listed(
+        self, statistic: Statistic, patterns: Patterns, rng: np.random.Generator, replicates: int
+    ) -> list[Estimate]:
+        """Return the estimate over all units, and that of each category."""
+        estimates = estimate_strata(
             weighted({"agreement": statistic}, self.weights),
             patterns,
-            masks,
+            [stratum.members[patterns.representatives] for stratum in self.every_stratum],
             rng=rng,
             replicates=replicates,
         )
-        every, *parts = (
-            self.scoped(one, stratum)["agreement"]
-            for one, stratum in zip(listed, strata, strict=True)
-        )
+        return [one["agreement"] for one in estimates]
+
+    @property
+    def every_stratum(self) -> tuple[Stratum, ...]:
+        return all_units(len(self.humans)), *self.strata
+
+    def by_category(self, estimates: Iterable[Estimate]) -> AgreementByCategory:
+        every, *parts = map(self.scoped, estimates, self.every_stratum)
         names = (stratum.name for stratum in self.strata)
         return AgreementByCategory(every, dict(zip(names, parts, strict=True)))
 
-    def scoped(self, estimates: Estimates, stratum: Stratum) -> Estimates:
-        """Return weighted estimates of a stratum with the scope that they have after a draw."""
+    def scoped(self, estimate: Estimate, stratum: Stratum) -> Estimate:
+        """Return the weighted estimate of a stratum with the scope that it has after a draw."""
         if self.design is None:
-            return estimates
+            return estimate
         entered = np.zeros(len(self.used), dtype=np.bool_)
         entered[self.used] = stratum.members
-        return self.design.scoped(estimates, entered, self.criterion)
+        return self.design.scoped({"": estimate}, entered, self.criterion)[""]
