@@ -163,6 +163,11 @@ class Licence(models.Model):
         )
 
 
+def valid_licence() -> models.Q:
+    """Return the condition that a licence has not ended and is still valid."""
+    return models.Q(ended_at__isnull=True, valid_until__gte=database_now().date())
+
+
 # So many new labels show a drop by 10 points in half of the cases, if agreement was about 0.75.
 USUAL_FOLLOW_UP = 150
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.models import Rater
@@ -30,7 +30,7 @@ from metrics.licensing.messages import (
     ONLY_SIMULATED,
     UNREACHED,
 )
-from metrics.models import Licence, items_of
+from metrics.models import Licence, items_of, valid_licence
 from metrics.results.services import watermark
 from studies.models import Criterion, Study, StudyEvent
 from studies.services import record_event
@@ -49,16 +49,12 @@ def licences_of(study: Study) -> QuerySet[Licence]:
 
 def in_force(study: Study) -> QuerySet[Licence]:
     """Return the licences that have not ended and are still valid."""
-    return licences_of(study).filter(_in_force())
+    return licences_of(study).filter(valid_licence())
 
 
 def studies_with_licences() -> QuerySet[Study]:
     """Return the studies that have a licence in force."""
-    return Study.objects.filter(pk__in=Licence.objects.filter(_in_force()).values("study"))
-
-
-def _in_force() -> Q:
-    return Q(ended_at__isnull=True, valid_until__gte=database_now().date())
+    return Study.objects.filter(pk__in=Licence.objects.filter(valid_licence()).values("study"))
 
 
 def licence_named(study: Study, public_id: str) -> Licence:

@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 
 from annotation.filters import EVERYTHING, NO_FAILED_CHECK, Filter
 from jobs.clock import database_now
-from metrics.models import ReportSnapshot, SectionSnapshot
+from metrics.models import Licence, ReportSnapshot, SectionSnapshot, valid_licence
 from metrics.planning.expert_weights import weights_of
 from metrics.planning.scores_study import scores_of
 from metrics.results.selectors import simple_raters_of, source_of
@@ -127,7 +127,18 @@ def stored_section(snapshot: SectionSnapshot, criterion: str) -> StoredSection |
     content = snapshot.content.get(criterion, {"reason": NOT_COMPUTED})
     if "part" not in content:
         return StoredSection(reason=content["reason"])
-    return StoredSection(from_json(CLASSES[SECTIONS[snapshot.name].field], content["part"]))
+    part = from_json(CLASSES[SECTIONS[snapshot.name].field], content["part"])
+    if snapshot.name == "leaderboard":
+        part = replace(part, licensed=_licensed(snapshot, criterion))
+    return StoredSection(part)
+
+
+def _licensed(snapshot: SectionSnapshot, criterion: str) -> tuple[str, ...]:
+    """Return the machine raters with a licence in force for all items, which no rating tells."""
+    found = Licence.objects.filter(
+        valid_licence(), study=snapshot.report.study_id, criterion__name=criterion, category=""
+    )
+    return tuple(found.order_by("rater__pseudonym").values_list("rater__pseudonym", flat=True))
 
 
 def with_opened_sections(report: Report, snapshot: ReportSnapshot) -> Report:

@@ -207,9 +207,10 @@ def build_section(
     section = RequestedSection({}, {})
     criteria, _ = read_criteria(table, scales or {}, None)
     scored = criteria if scores is None else _scored(scores)
+    preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     for criterion in _as_in_whole(criteria, separability_ends):
         seeds = Seeds(seed, (criterion.name,))
-        analysis = Analysis(criterion, seeds, replicates, scored=scored)
+        analysis = Analysis(criterion, seeds, replicates, criteria=preferences, scored=scored)
         parts, problems = _made({name: partial(SECTIONS[name].compute, analysis)}, criterion)
         if name in parts:
             section.criteria[criterion.name] = parts[name]

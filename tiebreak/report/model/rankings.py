@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tiebreak.report.model.fields import Estimates, ProportionOrNaN
-from tiebreak.stats import Estimate, Robustness, Triads
+from tiebreak.stats import Estimate, RankSet, Robustness, Triads
 from tiebreak.stats.core.results import Instances
 
 
@@ -106,6 +106,16 @@ class LeaderboardSection:
     """The win rates with length, Markdown and position held equal, as far as they are known."""
     controlled_reason: str | None = None
     """Why there are no controlled win rates."""
+    rank_sets: dict[str, RankSet] | None = None
+    """Ranks that each system may have, as in `SystemsSection`."""
+    powered: Estimates | None = None
+    """Prediction-powered win rates with all machines stacked, as in `SystemsSection`."""
+    machines: dict[str, Estimates] | None = None
+    """Win rate of each system by each machine's own ratings, of the units that people rated, too."""
+    machines_only: dict[str, Estimates] | None = None
+    """Win rate, by each machine's own ratings, of each system that people rated nowhere."""
+    licensed: tuple[str, ...] | None = None
+    """Machines with a licence in force for all items. Only a server knows them."""
 
 
 @dataclass(frozen=True)

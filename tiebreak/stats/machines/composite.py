@@ -175,7 +175,8 @@ def composite_shares(
     weight = np.concatenate([as_unit_weights(weights, length=len(table)), np.zeros(len(new))])
     padded = np.concatenate([table, np.zeros((len(new), table.shape[1]))])
     of_new: FloatArray = _Sums.of(padded, weight[None], category, fold).shares[0]
-    return of_new[category[len(table) :], 1]
+    of_each: FloatArray = of_new[category[len(table) :], 1]
+    return of_each
 
 
 def composite_variances(

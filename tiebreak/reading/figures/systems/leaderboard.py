@@ -21,6 +21,7 @@ from tiebreak.reading.figures.figure import (
 from tiebreak.reading.figures.systems.transitivity import has_several
 from tiebreak.reading.findings import best_first
 from tiebreak.reading.while_open import unreached
+from tiebreak.reading.words import counted
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.rankings import LeaderboardSection, NextPair
 from tiebreak.report.model.report import CriterionSection
@@ -28,7 +29,7 @@ from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
 
 MAX_SYSTEMS = 12  # of which a matrix is drawn; a phone shows about four columns at a time
-MAX_COLUMNS = 12
+MAX_COLUMNS = 9  # wider charts have no room for numbers
 MAX_ROWS = 40
 MAX_SENTENCES = 3
 MATRIX_TITLE = "Win rates of each system against each other"
@@ -55,16 +56,30 @@ BOARD_READING = (
     " so overlapping or separate lines do not show which systems differ: the sets of ranks on the"
     " page do. Rates of systems that met different opponents do not rank them. Holding length equal may also take merit away, because longer texts may say more."
 )
-CATEGORIES_TITLE = "Win rates by category"
-CATEGORIES_READING = (
-    "Each cell is a system's win rate among the items of one category; the table has its interval and"
-    " number of items. This describes where systems are strong. It is no test: no interval allows for"
-    " the number of categories, so the best and the worst cell are extreme partly by chance. Do not"
-    " conclude that a system is better in a category unless you named that category before looking,"
-    " and then look at its interval. Categories with fewer than 10 instances have none."
+COLUMNS_TITLE = "Board of systems"
+COLUMNS_READING = (
+    "Each cell is a system's win rate, where a tie counts as half a win; the table has its interval and"
+    " number of items. Systems are named after the ranks that they may have, which hold at once for all:"
+    " those with ranks in common are not shown to differ. Columns are the ratings of annotators; the same"
+    " with length and style held equal; annotators' ratings completed by all machine raters"
+    " (prediction-powered), which estimate what annotators would prefer on all items; each machine"
+    " rater's own ratings of the items that annotators rated, too, which say what it prefers; and"
+    " annotators' ratings in each category. This describes where systems are strong. It is no test: no"
+    " interval allows for the number of columns, so the best and the worst cell are extreme partly by"
+    " chance. Do not conclude that a system is better in a category unless you named that category before"
+    " looking, and then look at its interval. Categories with fewer than 10 instances have none."
 )
-ONE_CATEGORY = "The items have no categories, or only one."
-CATEGORIES_COLUMNS = ("system", "category", *ESTIMATE_COLUMNS)
+ONLY_MACHINES = (
+    " Systems marked *machines only* were rated by no annotator: they have rates by machine raters with"
+    " a licence in force for all items, no ranks, and errors that no annotator has seen."
+)
+UNLICENSED = (
+    "{systems} rated by machine raters alone are left out, because none of these is known to have a"
+    " licence in force for all items."
+)
+ANNOTATORS, EQUAL, POWERED, BY = "annotators", "held equal", "prediction-powered", "by {machine}"
+BOTH, ALONE = "annotators", "machines only"
+COLUMNS = ("system", "rated_by", "ranks", "column", *ESTIMATE_COLUMNS)
 NEXT_TITLE = "What would separate adjacent systems"
 NEXT_READING = (
     "● the difference of the win rates of a system and the next one, with the interval that holds"
@@ -143,7 +158,7 @@ def _of_other(rate: Estimate) -> Estimate:
 
 @draws("leaderboard")
 def leaderboard_figures(section: LeaderboardSection) -> list[Figure]:
-    return [_board_figure(section), _categories_figure(section), _next_figure(section.next_pairs)]
+    return [_columns_figure(section), _board_figure(section), _next_figure(section.next_pairs)]
 
 
 def _board_figure(section: LeaderboardSection) -> Figure:
@@ -173,39 +188,83 @@ def _board_figure(section: LeaderboardSection) -> Figure:
     )
 
 
-def _categories_figure(section: LeaderboardSection) -> Figure:
-    categories = list(section.categories)
-    if not categories:
-        return empty_figure("win-rates-by-category", CATEGORIES_TITLE, ONE_CATEGORY)
-    systems = _best_first(section.win_rate)
+def _columns_figure(section: LeaderboardSection) -> Figure:
+    columns, (systems, alone) = _columns(section), _systems(section)
+    drawn, names = list(columns)[:MAX_COLUMNS], [*systems, *alone]
+    ranks = {name: _ranks(section, name) for name in names}
+    labels = [
+        *(f"{ranks[name]}. {name}" if ranks[name] else name for name in systems),
+        *(f"{name} ({ALONE})" for name in alone),
+    ]
     chart = matrix_chart(
-        systems[:MAX_ROWS],
-        [
-            [_value(section.categories[c].get(system)) for c in categories[:MAX_COLUMNS]]
-            for system in systems[:MAX_ROWS]
-        ],
-        finding=CATEGORIES_TITLE,
-        labels=("system", "category"),
-        columns=categories[:MAX_COLUMNS],
+        labels[:MAX_ROWS],
+        [[_value(columns[one].get(name)) for one in drawn] for name in names[:MAX_ROWS]],
+        finding=COLUMNS_TITLE,
+        labels=("ranks and system", "win rate"),
+        columns=drawn,
     )
     rows = estimate_rows(
-        ((system, category), rates[system])
-        for system in systems
-        for category, rates in section.categories.items()
-        if system in rates
+        ((name, ALONE if name in alone else BOTH, ranks[name], column), rates[name])
+        for name in names
+        for column, rates in columns.items()
+        if name in rates and (rates[name].is_defined or name not in alone)
     )
-    drawn = f"The chart shows the first {MAX_COLUMNS}; the table has all."
-    more = f"{section.categories_left_out} categories with fewer items are left out."
-    notes = drawn * (len(categories) > MAX_COLUMNS), more * bool(section.categories_left_out)
-    return Figure(
-        "win-rates-by-category",
-        CATEGORIES_TITLE,
-        " ".join(filter(None, notes)),
-        chart,
-        CATEGORIES_COLUMNS,
-        rows,
-        CATEGORIES_READING,
+    reading = COLUMNS_READING + ONLY_MACHINES * bool(alone)
+    notes = _left_out(section, len(columns), alone)
+    return Figure("board", COLUMNS_TITLE, notes, chart, COLUMNS, rows, reading)
+
+
+def _columns(section: LeaderboardSection) -> dict[str, Estimates]:
+    """Return the columns that have a value, by name."""
+    licensed = _licensed(section)
+    machines = {
+        BY.format(machine=name): (section.machines or {}).get(name, {}) | licensed.get(name, {})
+        for name in sorted({*(section.machines or {}), *licensed})
+    }
+    every = {
+        ANNOTATORS: section.win_rate,
+        EQUAL: section.controlled or {},
+        POWERED: section.powered or {},
+        **machines,
+        **section.categories,
+    }
+    return {name: of for name, of in every.items() if any(one.is_defined for one in of.values())}
+
+
+def _licensed(section: LeaderboardSection) -> dict[str, Estimates]:
+    """Return the rates of systems without annotators' ratings by each machine with a licence."""
+    only = section.machines_only or {}
+    return {name: only[name] for name in section.licensed or () if name in only}
+
+
+def _systems(section: LeaderboardSection) -> tuple[list[str], list[str]]:
+    """Return the systems that annotators rated, best first, and those that only machines did."""
+    licensed = _licensed(section)
+    alone = sorted({system for of in licensed.values() for system in of})
+    rated = [name for name in _best_first(section.win_rate) if section.win_rate[name].is_defined]
+    sets = section.rank_sets or {}
+    if sets.keys() >= {*rated}:
+        rated.sort(key=lambda name: (sets[name].best, sets[name].worst))
+    return rated, alone
+
+
+def _ranks(section: LeaderboardSection, name: str) -> str:
+    found = (section.rank_sets or {}).get(name)
+    if found is None:
+        return ""
+    return f"{found.best}–{found.worst}" if found.best < found.worst else str(found.best)
+
+
+def _left_out(section: LeaderboardSection, columns: int, alone: Sequence[str]) -> str:
+    unlicensed = {name for of in (section.machines_only or {}).values() for name in of} - {*alone}
+    more = section.categories_left_out
+    notes = (
+        f"The chart shows the first {MAX_COLUMNS} columns; the table has all."
+        * (columns > MAX_COLUMNS),
+        f"{more} categories with fewer items are left out." * bool(more),
+        UNLICENSED.format(systems=counted(len(unlicensed), "system")) * bool(unlicensed),
     )
+    return " ".join(filter(None, notes))
 
 
 def _next_figure(pairs: Sequence[NextPair]) -> Figure:

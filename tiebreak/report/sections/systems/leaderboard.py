@@ -1,4 +1,4 @@
-"""The leaderboard: win rates as they are, held equal and by category, and what parts the next two."""
+"""The leaderboard: win rates by people, by machines and by category, and what parts the next two."""
 
 from math import ceil, isnan
 
@@ -13,10 +13,14 @@ from tiebreak.report.model.rankings import LeaderboardSection, NextPair
 from tiebreak.report.needs import has_systems
 from tiebreak.report.outcomes import without_scores
 from tiebreak.report.registry import section
-from tiebreak.report.sections.machines.win_rate_strata import win_rates_among
+from tiebreak.report.sections.machines.win_rate_strata import by_machine, win_rates_among
 from tiebreak.report.sections.systems.comparisons import Comparisons
 from tiebreak.report.sections.systems.controlled import controlled_win_rate_section
-from tiebreak.report.sections.systems.systems import win_rates_section
+from tiebreak.report.sections.systems.prediction_powered import (
+    powered_systems,
+    prediction_powered_rates,
+)
+from tiebreak.report.sections.systems.systems import rank_sets_among, win_rates_section
 from tiebreak.stats import Neighbours, neighbours
 from tiebreak.stats.core.groups import n_distinct
 
@@ -26,27 +30,34 @@ DRAWN = (
     " others. Choose its size with the planner."
 )
 
-_Names = NDArray[np.str_]
+Mask = NDArray[np.bool_]
 
 
 @section(
     "leaderboard",
-    "Leaderboard: held equal, by category, and what would separate adjacent systems",
+    "Board of systems, and what would separate them",
     question="systems",
+    options=("criteria",),
     on_request=True,
     asks="Which systems differ only in length or in one category, and what would it cost to separate those that are close?",
     offered=has_systems,
     shows_outcome=True,
 )
-def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> LeaderboardSection:
+def leaderboard_section(
+    criterion: Criterion, seeds: Seeds, replicates: int, *, criteria: int = 1
+) -> LeaderboardSection:
+    """Return the leaderboard; ``criteria`` is the number of criteria with preferences in the study."""
     compared = Comparisons.of(criterion) if criterion.scale.kind == "preference" else None
     if compared is None or not len(compared.scores.value):
         raise without_scores(criterion)
     controlled, held, reason = _controlled(criterion)
     categories, left_out = _categories(compared)
     names = criterion.of_units("category").astype(str)
+    rates = win_rates_section(criterion, seeds.below("win_rate"), replicates).win_rate
+    by_machines, by_machines_only = _by_machines(compared, seeds.below("machines"), replicates)
+    powered = powered_systems(compared, rates, prediction_powered_rates(compared))
     return LeaderboardSection(
-        win_rate=win_rates_section(criterion, seeds.below("win_rate"), replicates).win_rate,
+        win_rate=rates,
         controlled=controlled,
         held_equal=held,
         controlled_reason=reason,
@@ -58,7 +69,32 @@ def leaderboard_section(criterion: Criterion, seeds: Seeds, replicates: int) -> 
         },
         categories_left_out=left_out,
         next_pairs=tuple(_next_pair(compared, one) for one in _neighbours(compared)),
+        rank_sets=rank_sets_among(compared, rates, criteria),
+        powered={name: one.stack for name, one in powered.items()},
+        machines=by_machines,
+        machines_only=by_machines_only,
     )
+
+
+def _by_machines(
+    compared: Comparisons, seeds: Seeds, replicates: int
+) -> tuple[dict[str, Estimates], dict[str, Estimates]]:
+    """Return the win rates by each machine where people rated, too, and of systems they never rated."""
+    people = np.asarray(compared.criterion.humans.any(axis=1))
+    rated = {s for s in compared.systems if compared.outcomes_of(s, compared.outcomes).any()}
+
+    def rates(members: Mask, systems: set[str]) -> dict[str, Estimates]:
+        found = {
+            machine: by_machine(compared, machine, members, seeds.generator(machine), replicates)
+            for machine in sorted(compared.machines)
+        }
+        kept = {
+            machine: {s: rate for s, rate in of.items() if s in systems and rate.is_defined}
+            for machine, of in found.items()
+        }
+        return {machine: of for machine, of in kept.items() if of}
+
+    return rates(people, rated), rates(~people, {*compared.systems} - rated)
 
 
 def _controlled(

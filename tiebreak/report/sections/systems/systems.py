@@ -27,6 +27,7 @@ from tiebreak.report.sections.systems.simultaneous import PAIR, rank_sets_of, si
 from tiebreak.stats import (
     BradleyTerry,
     Estimate,
+    RankSet,
     elo,
     joint_ranks,
     ranks,
@@ -169,6 +170,13 @@ def win_rates_section(criterion: Criterion, seeds: Seeds, replicates: int) -> Sy
     return SystemsSection(
         of_systems, pairs, bradley_terry=strengths, ranked_by=_ranked_by(compared, strengths)
     )
+
+
+def rank_sets_among(
+    compared: Comparisons, rates: Estimates, criteria: int
+) -> dict[str, RankSet] | None:
+    """Return the ranks that each system may have, by what ranks them."""
+    return rank_sets_of(compared, rates, _fit(compared)[0], criteria)
 
 
 # Other rates and ranks, in the fields of `systems_section` and with its digits.

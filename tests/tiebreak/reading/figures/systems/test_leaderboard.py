@@ -10,10 +10,14 @@ import pytest
 from tests.tiebreak.report.sections.systems.test_leaderboard import rows
 from tests.tiebreak.report.test_sections import of, preferences
 from tiebreak.reading.figures.systems.leaderboard import (
+    ALONE,
+    ANNOTATORS,
+    BOTH,
+    EQUAL,
     MATRIX_LATER,
     MATRIX_SEVERAL,
     MAX_SYSTEMS,
-    ONE_CATEGORY,
+    UNLICENSED,
     leaderboard_figures,
     win_matrix_figure,
 )
@@ -88,24 +92,59 @@ def test_a_pair_is_named_by_its_systems_even_if_a_name_looks_like_a_pair():
 
 
 def test_rates_stand_beside_those_held_equal_and_by_category(board):
-    rates, categories, _ = leaderboard_figures(board)
+    columns, rates, _ = leaderboard_figures(board)
     shown = by_key(rates, "system", "series")
     assert shown["c", "held equal"]["value"] == board.controlled["c"].value
     assert all(name in rates.sentence for name in board.held_equal)
-    cells = by_key(categories, "system", "category")
-    assert len(cells) == 9
+    cells = by_key(columns, "system", "column")
+    assert {column for _, column in cells} == {ANNOTATORS, EQUAL, "even", "odd", "rare"}
+    assert cells["b", ANNOTATORS]["low"] == board.win_rate["b"].low
     assert cells["b", "odd"]["value"] == board.categories["odd"]["b"].value
     assert cells["b", "rare"]["low"] is None
     assert cells["b", "rare"]["reason"]
+    ranks = {name: cells[name, ANNOTATORS]["ranks"] for name in "abc"}
+    assert ranks == {n: f"{s.best}–{s.worst}" for n, s in board.rank_sets.items()}
+    assert f"{ranks['a']}. a" in columns.chart.file()
 
 
-def test_without_what_is_held_equal_or_categories_the_figures_say_why(board):
+def test_without_what_is_held_equal_or_categories_there_are_fewer_columns(board):
     bare = replace(board, controlled=None, controlled_reason="No length is known.", categories={})
-    rates, categories, _ = leaderboard_figures(bare)
+    columns, rates, _ = leaderboard_figures(bare)
     assert rates.sentence.startswith(bare.controlled_reason)
     assert {row[1] for row in rates.rows} == {"as it is"}
-    assert not categories.chart
-    assert categories.sentence == ONE_CATEGORY
+    assert {row[3] for row in columns.rows} == {ANNOTATORS}
+
+
+def with_unrated_system() -> list[dict]:
+    """Return annotators' ratings of three systems, and two machines' of those and of a fourth."""
+    people = rows()
+    units = [row for row in people if row["rater"] == "r0"]
+    fourth = [row | {"unit": f"d{row['unit']}", "system_b": "d"} for row in units]
+    machine = {"kind": "machine", "label": 1}
+    return [
+        *people,
+        *(row | machine | {"rater": name} for name in ("judge", "other") for row in units),
+        *(row | machine | {"rater": "judge"} for row in fourth),
+    ]
+
+
+def test_a_system_that_only_machines_rated_has_a_row_where_one_has_a_licence():
+    board = of(with_unrated_system(), sections=["leaderboard"]).leaderboard
+    assert board.machines.keys() == {"judge", "other"}
+    assert {name: [*of] for name, of in board.machines_only.items()} == {"judge": ["d"]}
+    assert not board.win_rate["d"].is_defined
+    for licensed in (None, ("other",)):
+        unknown, *_ = leaderboard_figures(replace(board, licensed=licensed))
+        assert "d" not in {row[0] for row in unknown.rows}
+        assert unknown.sentence == UNLICENSED.format(systems="1 system")
+    figure, *_ = leaderboard_figures(replace(board, licensed=("judge",)))
+    cells = by_key(figure, "system", "rated_by", "column")
+    assert {key for key in cells if key[0] == "d"} == {("d", ALONE, "by judge")}
+    assert cells["d", ALONE, "by judge"]["value"] == 1
+    assert cells["d", ALONE, "by judge"]["ranks"] == ""
+    assert cells["b", BOTH, "by other"]["value"] == board.machines["other"]["b"].value
+    assert f"d ({ALONE})" in figure.chart.file()
+    assert not figure.sentence
 
 
 def test_the_next_pair_has_its_numbers(board):

@@ -5,6 +5,9 @@ import pytest
 
 from tests.metrics.studies import drawn_study
 from tests.tiebreak.report.test_sections import of, three_systems
+from tiebreak.formats import RatingTable
+from tiebreak.report import build_report
+from tiebreak.report.build import build_section
 from tiebreak.report.model.rankings import LeaderboardSection
 from tiebreak.report.outcomes import NO_ANNOTATORS, NO_SYSTEMS
 from tiebreak.report.sections.systems import leaderboard
@@ -45,6 +48,39 @@ def test_a_category_has_the_win_rates_of_its_units_alone():
         assert rate.scope.raters == "new"
         assert rate.low == pytest.approx(alone[name].low, abs=0.03)  # other replicates
     assert not any(rate.has_interval for rate in section.categories["rare"].values())  # 4 instances
+
+
+def test_ranks_machines_and_powered_rates_are_those_of_the_report():
+    people = rows()
+    units = {row["unit"]: row for row in people}.values()
+    more = [row | {"unit": f"x{row['unit']}", "instance": f"x{row['instance']}"} for row in units]
+    judged = [
+        row | {"rater": "judge", "kind": "machine", "label": -row["label"]}
+        for row in (*units, *more)
+    ]
+    about = of([*people, *judged], sections=["leaderboard"])
+    section, systems = about.leaderboard, about.systems
+    assert section.rank_sets == systems.rank_sets
+    for name, rate in section.powered.items():
+        assert rate.value == systems.powered[name].stack.value
+    # Of the items that annotators rated, too; the report's are of all.
+    alone = of([*people, *judged[: len(units)]]).systems.machine_win_rates["judge"]
+    for name, rate in section.machines["judge"].items():
+        assert (rate.value, rate.n) == (alone[name].value, alone[name].n)
+        assert rate.n < systems.machine_win_rates["judge"][name].n
+    assert section.machines_only == {}
+
+
+def test_ranks_hold_for_all_criteria_at_once_in_a_section_alone():
+    names = [f"c{n}" for n in range(9)]
+    one = rows((0.38, 0.5, 0.38))
+    table = RatingTable.from_rows([row | {"criterion": name} for name in names for row in one])
+    scales = dict.fromkeys(names, "preference:tie")
+    whole = build_report(table, replicates=20, scales=scales).criteria["c0"].systems
+    alone = build_section(table, "leaderboard", replicates=20, scales=scales).criteria["c0"]
+    assert alone.rank_sets == whole.rank_sets
+    # One criterion alone would tell more systems apart.
+    assert whole.rank_sets != board(one).rank_sets
 
 
 def test_one_category_is_none_and_of_many_the_largest_are_kept(monkeypatch):
