@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from hashlib import sha256
+from typing import Any
 
+from machine_raters.forms import JUDGE_CRITERIA, JUDGE_SETTINGS
 from machine_raters.judging.presets import preset_named
 from machine_raters.judging.progress import progress_of
 from machine_raters.models import Judge
@@ -12,6 +15,10 @@ from studies.models import Study
 from tiebreak.digits import money
 from tiebreak.reading.figures.machines.costs import PER
 from tiebreak.report.model.report import CriterionSection
+
+# What is asked, and of which model; the rest of the settings is its name, its place and its price.
+NOT_COMPARED = {"name", *JUDGE_CRITERIA, "server", "instructions", "prompt_price", "answer_price"}
+COMPARED = [name for name in JUDGE_SETTINGS if name not in NOT_COMPARED]
 
 
 def notes_of_raters(
@@ -33,6 +40,25 @@ def prompts_of(study: Study) -> dict[str, str]:
     judges = Judge.objects.filter(study=study).exclude(preset="")
     named = judges.values_list("rater__pseudonym", "preset")
     return {name: preset_named(preset) for name, preset in named}
+
+
+def settings_of(study: Study) -> dict[str, dict[str, str]]:
+    """Return how judges were asked, by the judges' names; the instructions by what is in them."""
+    judges = Judge.objects.filter(study=study, rater__isnull=False)
+    return {
+        str(judge.rater): {name: _setting(getattr(judge, name)) for name in COMPARED}
+        | {
+            "guidelines": _setting("{guidelines}" in judge.instructions),
+            "wording": sha256(judge.instructions.encode()).hexdigest()[:6],
+        }
+        for judge in judges.select_related("rater", "example_set").order_by("pk")
+    }
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value in {None, ""} else str(value)
 
 
 def licence_of(name: str, licences: Sequence[Licence]) -> str:

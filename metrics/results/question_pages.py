@@ -21,7 +21,12 @@ from metrics.planning.separability_figure import (
     requested_similarity,
 )
 from metrics.results.contested_items import MAX_LISTED, PER_PAGE, contested_units, search_contested
-from metrics.results.machine_notes import costs_of, notes_of_raters, prompts_of
+from metrics.results.machine_notes import (
+    costs_of,
+    notes_of_raters,
+    prompts_of,
+    settings_of,
+)
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import MAX_RATERS, PageRows, mean_agreement, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
@@ -36,6 +41,7 @@ from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.machines.by_criterion import criteria_figure, first_shown_figure
 from tiebreak.reading.figures.machines.costs import cost_figure
 from tiebreak.reading.figures.machines.crossed_strata import share_figures
+from tiebreak.reading.figures.machines.prompt_grid import prompt_grid_figure
 from tiebreak.reading.figures.machines.stand_in import (
     categories_figure,
     machines_figure,
@@ -201,7 +207,10 @@ def _each_machine(shown: Shown) -> list[Figure]:
     pictured = {figure.name for figure in _machines(shown)}
     by_criterion = criteria_figure(shown.criteria)
     first_shown = first_shown_figure(shown.criteria, shown.prompts)
-    tables = [*filter(None, (by_criterion, categories_figure(about), first_shown))]
+    costs = {name: float(each) for name, each in shown.costs.items()}
+    settings, currency = settings_of(shown.study), shown.study.currency
+    grid = prompt_grid_figure(about, settings, costs, currency)
+    tables = [*filter(None, (by_criterion, categories_figure(about), first_shown, grid))]
     alphas = [machines_figure(about)] if "machines" not in pictured else []
     figures = [
         *tables,

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from annotation.models import Rater, Rating
 from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.models import Baseline, Judge, Jury
-from metrics.results.machine_notes import costs_of
+from metrics.results.machine_notes import costs_of, settings_of
 from studies.models import Study
 from tiebreak.formats.rows import Row
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim
 from tiebreak.reading.document.results import captioned
 from tiebreak.reading.figures.machines.costs import TITLE as COST_TITLE, cost_figure
+from tiebreak.reading.figures.machines.prompt_grid import prompt_grid_figure
 from tiebreak.reading.words import counted
 from tiebreak.report import Report
 
@@ -39,9 +40,17 @@ def machine_sections(study: Study) -> list[DocumentSection]:
 
 
 def cost_sections(study: Study, report: Report) -> list[DocumentSection]:
-    """Return cost against agreement by criterion, or nothing where no machine rater's cost is known."""
+    """Return cost against agreement by criterion, and judges by their settings, where these are known."""
     costs = {name: float(each) for name, each in costs_of(study).items()}
-    drawn = (cost_figure(about, costs, study.currency) for about in report.criteria.values())
+    settings, criteria = settings_of(study), report.criteria.values()
+    drawn = (
+        figure
+        for about in criteria
+        for figure in (
+            cost_figure(about, costs, study.currency),
+            prompt_grid_figure(about, settings, costs, study.currency),
+        )
+    )
     figures = tuple(captioned(filter(None, drawn)))
     return [DocumentSection(COST_TITLE, figures)] if figures else []
 
