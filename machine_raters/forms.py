@@ -12,18 +12,20 @@ from machine_raters.judging.presets import PRESETS, presets_for
 from machine_raters.juries.verdicts import possible_members
 from machine_raters.models import Baseline, ExampleSet, Judge, Jury, SyntheticSet
 from machine_raters.models.judge import MAX_EXAMPLES
-from studies.models import Criterion, Study
+from studies.models import Criterion, Instance, Study
 from studies.models.dataset import validate_name
 from studies.systems.forms import ModelServerForm
 from tiebreak.asking.prompts import INSTRUCTIONS
 
+NO_SUCH_COLUMN = "No item has a column {column}. Please name one that the items have."
+REFERENCE_NOT_SHOWN = "Please let the judge read the reference, too, or leave its column empty."
 NO_CRITERION = "Please choose at least one criterion that this judge is to rate by."
 # What a judge rates by is chosen with its settings, and stored in rows of its own.
 JUDGE_CRITERIA = ("criterion", "criteria")
 JUDGE_SETTINGS = (
     *("name", *JUDGE_CRITERIA, "asks_together"),
     *("server", "language_model", "preset", "instructions", "answered_by", "constraint"),
-    *("examples", "example_set", "with_reasons", "with_reference"),
+    *("examples", "example_set", "with_reasons", "with_reference", "reference_field"),
     *("comparisons", "budget", "runs"),
     "writes_steps",
     *("temperature", "max_tokens", "seed"),
@@ -59,6 +61,7 @@ class MachineRaterForm(ModelServerForm):
     def __init__(self, study: Study, data: Any = None, **options: Any) -> None:
         name = self._meta.model._meta.model_name
         super().__init__(data, auto_id=f"{name}_%s", **options)
+        self.study = study
         for criteria in {*JUDGE_CRITERIA} & {*self.fields}:
             self._offer(criteria, study.criteria.all())
         if "server" in self.fields:
@@ -138,7 +141,23 @@ class JudgeForm(MachineRaterForm):
         values["criteria"] = sorted({*several, *filter(None, [one])}, key=lambda c: c.position)
         if not values["criteria"] and not self.errors:
             self.add_error("criteria", forms.ValidationError(NO_CRITERION, code="required"))
+        self._check_reference(values)
         return values
+
+    def _check_reference(self, values: dict[str, Any]) -> None:
+        """Add an error if the reference comes from a column that no item has, or is not shown."""
+        column = values.get("reference_field")
+        if not column:
+            return
+        instances = Instance.objects.filter(dataset=self.study.dataset_id)
+        if not instances.filter(metadata__has_key=column).exists():
+            unknown = NO_SUCH_COLUMN.format(column=column)
+            self.add_error("reference_field", forms.ValidationError(unknown, code="unknown_column"))
+        elif not values.get("with_reference"):
+            self.add_error(
+                "reference_field",
+                forms.ValidationError(REFERENCE_NOT_SHOWN, code="reference_not_shown"),
+            )
 
 
 class BaselineForm(MachineRaterForm):

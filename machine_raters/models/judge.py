@@ -105,6 +105,15 @@ class Judge(MachineRater):
         default=False,
         help_text="The model also reads the item's reference text, if it has one.",
     )
+    reference_field = models.CharField(
+        "column with the reference",
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Another column of the items, whose text is the reference that the model reads, such as"
+        " one that a model wrote. Leave empty for the item's own reference.",
+    )
     examples = models.PositiveSmallIntegerField(
         "training items as examples",
         default=0,

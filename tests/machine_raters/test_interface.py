@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from jobs.models import Job
 from machine_raters.kinds import KINDS
 from machine_raters.models import MachineRater, SyntheticVerdict
-from studies.models import Membership
+from studies.models import Instance, Membership
 from tests.api.clients import at, problem_of, program
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.machines import again, answered, idle, prepare, settings_of
@@ -60,6 +60,25 @@ def test_one_is_created_listed_shown_and_started(ada, study, model, kind):
         assert problem_of(started) == (409, "nothing_to_decide")
     else:
         assert (started.status_code, started.json()["kind"]) == (201, KINDS[kind].job.name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"with_reference": True, "reference_field": "nowhere"}, "unknown_column"),
+        ({"with_reference": False, "reference_field": "written"}, "reference_not_shown"),
+    ],
+)
+def test_a_reference_from_a_column_that_does_not_exist_or_is_not_shown_is_refused(
+    ada, study, model, changes, code
+):
+    prepare("judge", study, model)
+    Instance.objects.filter(dataset=study.dataset).update(metadata={"written": "x"})
+    body = settings_of("judge") | {"kind": "judge"} | changes
+    refused = post(ada, at(LIST, study.pk), body)
+    assert refused.status_code == 400
+    (problem,) = refused.json()["problems"]
+    assert (problem["field"], problem["code"]) == ("reference_field", code)
 
 
 @each_kind

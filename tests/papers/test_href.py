@@ -57,7 +57,9 @@ class Models(Handler):
     def _reply(self, asked: str) -> str:
         a, b = (QUALITY[re.search(rf"\[{name} \w+\]\n(\w+) ", asked)[1]] for name in ("A", "B"))
         (kind,) = re.search(r"\[source \w+\]\nA (\w+) question", asked).groups()
-        is_right = ("[reference " in asked) == (kind == "closed")
+        is_right = ("What a person answered" in asked) == (kind == "closed")
+        if "What a model made up" in asked:
+            is_right = False
         return "A" if (a > b) == is_right else "B"
 
 
@@ -97,6 +99,7 @@ def created(client: Client) -> str:
     instances = [
         {"id": f"i{n:02}", "source": f"A {kind_of(n)} question {n}.", "category": kind_of(n)}
         | {"reference": f"What a person answered to {n}."}
+        | {"metadata": {"written": f"What a model made up about {n}."}}
         for n in range(ITEMS)
     ]
     texts = [
@@ -121,16 +124,27 @@ def created(client: Client) -> str:
 
 
 def judged(client: Client, study: str) -> None:
-    """Let two judges rate that differ in the reference, and a composite of them."""
+    """Let judges rate that differ in the reference, and a composite of them."""
     asked = {"kind": "judge", "server": "lab", "language_model": "m", "preset": "href"}
     prices = {"prompt_price": "1", "answer_price": "1"}
-    for name, reference in (("reader", True), ("other", False)):
-        settings = {"with_reference": reference, "criteria": ["preference"], **prices}
+    for name, reads in (
+        ("reader", {"with_reference": True}),
+        ("other", {"with_reference": False}),
+        ("misled", {"with_reference": True, "reference_field": "written"}),
+    ):
+        settings = {"criteria": ["preference"], **reads, **prices}
         judge = post(client, "machine-rater-list", study, name=name, **asked, **settings)
         job = post(client, "machine-rater-start", study, judge["id"])
         assert (job["status"], job["failed"]) == ("done", 0), job
     composite = {"kind": "jury", "rule": "composite", "criterion": "preference"}
-    post(client, "machine-rater-list", study, name="both", members=["reader", "other"], **composite)
+    post(
+        client,
+        "machine-rater-list",
+        study,
+        name="both",
+        members=["reader", "other", "misled"],
+        **composite,
+    )
 
 
 def figures_of(browser: Client, study: str, section: str) -> dict:
@@ -205,7 +219,11 @@ def grid_is_that_of_the_definition(browser: Client, study: str) -> None:
     assert {name: row["with_reference"] for (name,), row in cells.items()} == {
         "reader": "yes",
         "other": "no",
+        "misled": "yes",
     }
+    assert cells[("misled",)]["reference_field"] == "written"
+    assert cells[("misled",)]["value"] < 0.1
+    del cells[("misled",)]
     assert "guidelines" not in figure.columns  # in which they do not differ
     for row in cells.values():
         assert row["value"] == pytest.approx(0.5, abs=0.05)

@@ -17,6 +17,7 @@ from tiebreak.asking.answers import (
     signs,
 )
 from tiebreak.asking.question import Item, JudgeSettings, Question, Task
+from tiebreak.asking.samples import Prompted
 from tiebreak.formats.shown_fields import field_texts
 from tiebreak.gateway import Message
 from tiebreak.gateway.protocol import prompt_sha256
@@ -175,6 +176,13 @@ def repeats_instructions(question: Question, unit: Item, text: str) -> bool:
     )
 
 
+def _reference(judge: JudgeSettings, instance: Prompted) -> str:
+    """Return the reference that the judge reads: the item's own, or another column's text."""
+    if not judge.reference_field:
+        return instance.reference
+    return str(instance.metadata.get(judge.reference_field) or "")
+
+
 def _texts(judge: JudgeSettings, unit: Item, order: str) -> Iterator[tuple[str, str]]:
     instance = unit.instance
     if instance is not None:
@@ -185,8 +193,8 @@ def _texts(judge: JudgeSettings, unit: Item, order: str) -> Iterator[tuple[str, 
         if source:
             yield "source", source
         yield from ((field.name, field.text) for field in fields if not field.is_before)
-        if judge.with_reference and instance.reference:
-            yield "reference", instance.reference
+        if judge.with_reference and (reference := _reference(judge, instance)):
+            yield "reference", reference
     shown = [generation.text for generation in unit.generations]
     if len(shown) == 1:
         yield "text", shown[0]

@@ -55,6 +55,7 @@ class Judge:
     constraint: str = CONSTRAINTS[0]
     asks_together: bool = False
     with_reference: bool = False
+    reference_field: str = ""
     runs: int = 1
     temperature: float = 0.0
     max_tokens: int = 512

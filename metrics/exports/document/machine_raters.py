@@ -148,7 +148,8 @@ def _questions(settings: Row) -> Iterator[tuple[str, str]]:
     budget = f"; budget: {settings['budget']}" if settings["budget"] else ""
     yield "Comparisons and orders", Judge.Schedule(settings["comparisons"]).label + budget
     yield "Examples before each question", _examples(settings)
-    yield "Reads the reference", "yes" if settings["with_reference"] else "no"
+    reference = f"yes, the column {one}" if (one := settings["reference_field"]) else "yes"
+    yield "Reads the reference", reference if settings["with_reference"] else "no"
     yield "Writes evaluation steps first", "yes" if settings["writes_steps"] else "no"
 
 

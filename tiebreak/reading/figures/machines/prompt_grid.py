@@ -51,7 +51,7 @@ def prompt_grid_figure(
     kinds, correlations = kinds_of(machines, about.simple_raters), rank_correlations(about.systems)
     rows = [
         IntervalRow(
-            f"{name}: {', '.join(f'{one} {words}' for one, words in settings[name].items())}",
+            f"{name}: {_in_words(settings[name])}",
             (Mark(kinds[name], agreements[name]),),
         )
         for name in names
@@ -70,6 +70,10 @@ def prompt_grid_figure(
         *ESTIMATE_COLUMNS,
     )
     return Figure("prompt-grid", TITLE, "", chart, heads, cells, READING)
+
+
+def _in_words(settings: Mapping[str, str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {words}" for name, words in settings.items())
 
 
 def only_differing(settings: Settings) -> dict[str, dict[str, str]]:

@@ -22,6 +22,7 @@ from tiebreak.reading.figures.systems.leaderboard import (
     win_matrix_figure,
 )
 from tiebreak.reading.shown import WORTH, section_of
+from tiebreak.reading.words import counted
 from tiebreak.report.model.rankings import LeaderboardSection
 from tiebreak.report.model.report import CriterionSection
 
@@ -136,7 +137,7 @@ def test_a_system_that_only_machines_rated_has_a_row_where_one_has_a_licence():
     for licensed in (None, ("other",)):
         unknown, *_ = leaderboard_figures(replace(board, licensed=licensed))
         assert "d" not in {row[0] for row in unknown.rows}
-        assert unknown.sentence == UNLICENSED.format(systems="1 system")
+        assert unknown.sentence == UNLICENSED.format(systems=counted(1, "system"))
     figure, *_ = leaderboard_figures(replace(board, licensed=("judge",)))
     cells = by_key(figure, "system", "rated_by", "column")
     assert {key for key in cells if key[0] == "d"} == {("d", ALONE, "by judge")}
