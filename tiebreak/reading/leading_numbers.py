@@ -119,8 +119,8 @@ def _other_annotators(section: CriterionSection, *, states: bool) -> LeadingNumb
     deviation = replace(variance, value=ends[0], low=ends[1], high=ends[2])
     effective = in_digits(found.effective_raters)
     sentence = (
-        "standard deviation between annotators' own win rates of a system, 0 if they do not differ;"
-        f" effective number of annotators: {effective} of {found.raters}"
+        "standard deviation between annotators' own win rates of a system;"
+        f" effective number: {effective} of {found.raters}"
     )
     answer = (SOME_DIFFER if variance.low > 0 else NONE_DIFFERS) if variance.has_interval else ""
     shown = _number(deviation, low=0)

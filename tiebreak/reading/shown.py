@@ -371,20 +371,21 @@ def machine_biases(section: CriterionSection) -> list[Row]:
 
 
 def rater_measures(section: CriterionSection) -> list[Row]:
-    """Return what else than α says whether the annotators can be trusted, over all items."""
-    agreement = section.all_units.human_human.estimates()
-    names = [name for name in NAMES if name in agreement and name != "krippendorff_alpha"]
+    """Return what else than agreement says whether the annotators can be trusted, over all items.
+
+    A title's words in brackets, which say how it is measured, are the row's `share`.
+    """
     sets = consistency_sets(section)
     measures = {
-        "items": {NAMES[name]: agreement[name] for name in names},
-        "rating sets": {"Consistency": sets.consistency} if sets and sets.n else {},
         "preferences": _biases(section.bias) if section.bias else {},
+        "rating sets": {"Consistency": sets.consistency} if sets and sets.n else {},
     }
     return [
-        Row(title, one.n, "", [number(one)], cases)
+        Row(name, one.n, share.rstrip(")"), [number(one)], cases)
         for cases, estimates in measures.items()
         for title, one in estimates.items()
         if one.is_defined
+        for name, _, share in [title.partition(" (")]
     ]
 
 

@@ -1,5 +1,6 @@
 import json
 import re
+from functools import partial
 from math import isnan, nan
 from types import SimpleNamespace
 
@@ -79,21 +80,30 @@ def test_it_works(client, study):
         assert words in text
     assert "style=" not in text
     assert "simulated" not in text.lower()
-    assert (
-        "Leave-one-out"
-        in client.get(reverse("metrics:results-tab", args=[study.pk, "raters"])).text
+
+
+def test_coefficients_of_agreement_stand_in_their_table_and_not_above_it_too(client, study):
+    address = partial(reverse, "metrics:results-tab")
+    above, table = (
+        fromstring(client.get(address(args=[study.pk, slug])).text)
+        for slug in ("raters", "coefficients")
     )
+    columns = section_of("", stored_report(study.report_snapshots.get()).criteria["preference"])
+    headings = table.xpath("//th[@scope='col']/text()")
+    assert set(columns.agreement_columns) <= set(headings)
+    leading = above.xpath("//dl[contains(@class, 'leading')]//dt/text()")
+    assert leading
+    assert not set(leading) & set(headings)
 
 
 def test_a_measure_says_what_it_is_computed_from():
     rows = preferences([[1, -1, 1], [1, 1, 0]] * 12, side_a=("left", "right"))
     about = report_of(rows).criteria["preference"]
-    measures = {row.name: row for row in rater_measures(about)}
+    measures = {f"{row.name} ({row.share})": row for row in rater_measures(about)}
     biases = [measures.pop(name) for name in bias_estimates(about.bias) if name in measures]
     assert {row.cases for row in biases} == {"preferences"}
     assert max(row.n for row in biases) > about.n_units
-    measures.pop("Consistency", None)
-    assert {(row.cases, row.n <= about.n_units) for row in measures.values()} == {("items", True)}
+    assert {row.cases for row in measures.values()} <= {"rating sets"}
 
 
 def test_pairs_of_systems_are_on_the_page_with_their_counts_and_not_folded(client, study):
