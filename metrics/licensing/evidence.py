@@ -192,16 +192,6 @@ class MachineEvidence:
         return self.rows[0]
 
     @property
-    def failing(self) -> list[str]:
-        """The categories and pairs of systems in which the test is not passed."""
-        return [row.items for row in self.rows[1:] if row.passes is False]
-
-    @property
-    def passing(self) -> list[str]:
-        """The categories and pairs of systems in which the test is passed."""
-        return [row.items for row in self.rows[1:] if row.passes]
-
-    @property
     def untested(self) -> dict[str, list[str]]:
         """The categories and pairs of systems in which there is no test, by the reason."""
         found: dict[str, list[str]] = {}

@@ -190,13 +190,15 @@ def _machines(shown: Shown) -> list[Figure]:
 
 
 def _stand_ins(shown: Shown) -> dict[str, Any]:
-    """Return what the alternative annotator test says of each machine rater, and its biases."""
+    """Return who may stand in, what the alternative annotator test says of each machine rater, and its biases."""
     about, kinds = shown.about, kinds_of(shown.about.all_units.machines, shown.about.simple_raters)
     tests = annotator_tests(about, states_findings=shown.states_findings)
     return {
         "tests": tests,
         "stand_ins": [(row, key_of(kinds[row.machine])) for row in (tests.rows if tests else ())],
-        "licences": shown.licences,
+        "decided": [
+            (one, key_of(kinds.get(one.rater.pseudonym, "machine"))) for one in shown.licences
+        ],
         "biases": [(row, key_of(kinds[row.name])) for row in machine_biases(about)],
     }
 

@@ -25,16 +25,18 @@ ADVANTAGE = (
     "How often its label fits at least as well as the label of the annotator who was left out is called the"
     " advantage probability ρ. It can be high while ω is low, because ω asks what is shown for each annotator alone."
 )
+PASSED, NOT_PASSED, NOT_TESTED, NOT_KNOWN = "Passed", "Not passed", "Not tested", "Not known"
 MATCHED = "shown to match {matched}; {needed} are needed"
-NOT_PASSED = f"Not passed: {MATCHED}."
 TOO_FEW = "too few ratings per annotator"
 IS_AS_GOOD = (
-    f"Not passed, {TOO_FEW}: its labels equal an annotator's as often ({{machine}}) as annotators' equal each"
-    f" other's ({{people}}), but each annotator is compared on their own items alone. So it is {MATCHED}."
+    f"There are {TOO_FEW}: its labels equal an annotator's as often ({{machine}}) as annotators' equal each other's"
+    " ({people}), but each annotator is compared on their own items alone."
 )
 LESS_OFTEN = "less often than they do with each other"
-IS_BELOW = f"Not passed: it agrees with annotators {LESS_OFTEN} ({{machine}} and {{people}}), and is {MATCHED}."
+IS_BELOW = f"It agrees with annotators {LESS_OFTEN} ({{machine}} and {{people}})."
 NOT_BEYOND_CHANCE = "no agreement beyond chance is shown"
+IS_CHANCE = f"{NOT_BEYOND_CHANCE.capitalize()}, so it cannot stand in."
+OF_ALL_PLANNED = "It is stated of all ratings, once as many are there as were planned."
 NOT_STORED = (
     "The stored report was computed before this test was added. The next report will contain it."
 )
@@ -42,15 +44,33 @@ NOT_STORED = (
 
 @dataclass(frozen=True)
 class TestRow:
-    """One machine's test. `outcome` is empty where a page states no finding."""
+    """One machine's test: whether it is passed, how many annotators are matched, and why.
+
+    Where a page states no finding, the state is that it is not known.
+    """
 
     machine: str
     rate: str
     probability: str
     epsilon: str
     scope: str
-    outcome: str
-    reason: str
+    state: str
+    matched: str
+    needed: int
+    why: str
+
+    @property
+    def outcome(self) -> str:
+        """What the test shows, in sentences, or an empty text."""
+        if self.state not in (PASSED, NOT_PASSED):
+            return ""
+        shown = MATCHED.format(matched=self.matched, needed=self.needed)
+        return f"{self.state}: {shown}. {self.why}".strip()
+
+    @property
+    def reason(self) -> str:
+        """Why there is no test, or an empty text."""
+        return self.why if self.state == NOT_TESTED else ""
 
 
 @dataclass(frozen=True)
@@ -77,16 +97,22 @@ def annotator_tests(section: CriterionSection, *, states_findings: bool) -> Anno
 
 def _row(section: CriterionSection, machine: str, states_findings: bool) -> TestRow:
     test = (section.alternative_annotator_test or {})[machine]
+    epsilon = in_digits(test.epsilon)
     if test.reason is not None:
-        return TestRow(machine, "", "", in_digits(test.epsilon), "", "", test.reason)
+        return TestRow(machine, "", "", epsilon, "", NOT_TESTED, "", 0, test.reason)
+    state, why = NOT_KNOWN, OF_ALL_PLANNED
+    if states_findings:
+        state, why = (PASSED if test.passes else NOT_PASSED), _why(section, machine, test)
     return TestRow(
         machine,
         in_digits(test.winning_rate),
         in_digits(test.advantage_probability),
-        in_digits(test.epsilon),
+        epsilon,
         _scope(test),
-        _outcome(section, machine, test) if states_findings else "",
-        "",
+        state,
+        matched(test),
+        needed(test),
+        why,
     )
 
 
@@ -98,19 +124,16 @@ def _scope(test: AnnotatorTestSection) -> str:
     return sentence + READING_IF_DRAWN[test.speaks_of]
 
 
-def _outcome(section: CriterionSection, machine: str, test: AnnotatorTestSection) -> str:
-    """Return what the test shows, with the reason that the page's heading gives."""
-    facts = {"matched": matched(test), "needed": needed(test)}
+def _why(section: CriterionSection, machine: str, test: AnnotatorTestSection) -> str:
+    """Return what the number of annotators who are matched does not say, as the page's heading does."""
     if test.passes:
-        passed = f"Passed: {MATCHED.format(**facts)}."
-        chance = f"{NOT_BEYOND_CHANCE[:1].upper()}{NOT_BEYOND_CHANCE[1:]}, so it cannot stand in."
-        return passed if is_beyond_chance(section, machine) else f"{passed} {chance}"
+        return "" if is_beyond_chance(section, machine) else IS_CHANCE
     found = (section.noise_ceiling or {}).get(machine)
     if found is None:
-        return NOT_PASSED.format(**facts)
-    why = IS_BELOW if is_below(found) else IS_AS_GOOD if is_as_good(found) else NOT_PASSED
+        return ""
+    why = IS_BELOW if is_below(found) else IS_AS_GOOD if is_as_good(found) else ""
     rates = {"machine": found.agreement.value, "people": found.annotators.value}
-    return why.format(**facts, **{name: in_digits(rate) for name, rate in rates.items()})
+    return why.format(**{name: in_digits(rate) for name, rate in rates.items()})
 
 
 def is_beyond_chance(section: CriterionSection, machine: str) -> bool:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
+from lxml.html import fromstring
 
 from annotation.models import Rating
 from annotation.services.tallies import set_flags
@@ -451,14 +452,25 @@ def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study)
     page = member(study, "owner").get(page_of(study))
     (one,) = page.context["machines"]
     assert one.overall.passes is False
-    assert one.failing == [HARD, "old vs new"]
-    assert (one.passing, one.untested) == ([EASY], {})
+    passes = {row.items: row.passes for row in one.rows[1:] if row.test}
+    assert passes == {EASY: True, HARD: False, "old vs new": False}
+    assert one.untested == {}
     assert page.context["answer"].startswith(f"judge: {EASY}.")
     words = prose_of(page)
     assert "these 3 annotators" in words
     assert "240 labels of 80 instances" in words
     described = [row for row in one.rows if row.test is None]
     assert {row.stratum.stratifier for row in described} == {"agreement"}
+
+
+def test_the_results_have_a_row_for_each_decision_and_each_test(study):
+    grant(study)
+    page = member(study, "owner").get(reverse("metrics:results-tab", args=[study.pk, "machines"]))
+    table = fromstring(page.content).xpath("//*[@aria-labelledby='stand-in-heading']/table")[0]
+    decided, tested = table.xpath("tbody/tr")
+    assert [len(row.xpath(".//strong")) for row in (decided, tested)] == [1, 0]
+    assert EASY in decided.text_content()
+    assert "0 of 3 annotators" in tested.text_content()
 
 
 def test_the_answer_comes_first_and_needs_no_term_of_help(study):

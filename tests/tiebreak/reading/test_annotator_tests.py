@@ -2,9 +2,11 @@
 
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.imports.study_import import import_study
 from metrics.models import ReportSnapshot
+from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report
 from tests.metrics.studies import preferences, report_of
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
@@ -80,8 +82,19 @@ def page(client, study):
 
 @pytest.mark.django_db
 def test_the_page_has_the_test(study, admin_client):
-    shown = page(admin_client, study)
-    assert "Share of annotators matched" in shown
+    shown, about = page(admin_client, study), stored_report(study.report_snapshots.get())
+    tests = annotator_tests(about.criteria["preference"], states_findings=True)
+    rows = fromstring(shown).xpath("//*[@aria-labelledby='stand-in-heading']/table/tbody/tr")
+    cells = [[" ".join(cell.text_content().split()) for cell in row] for row in rows]
+    assert cells == [
+        [
+            row.machine,
+            f"{row.state} all items",
+            f"{row.matched}, {row.needed} needed" if row.matched else "",
+            row.why,
+        ]
+        for row in tests.rows
+    ]
     # High where the share is low, it looked like the opposite.
     assert "Fits as well" not in shown
 
@@ -93,4 +106,4 @@ def test_the_page_of_an_older_report_says_that_it_is_older(study, admin_client):
     snapshot.save()
     shown = page(admin_client, study)
     assert NOT_STORED in shown
-    assert "Share of annotators matched" not in shown
+    assert not fromstring(shown).xpath("//*[@aria-labelledby='stand-in-heading']//table")
