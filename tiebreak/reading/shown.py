@@ -52,6 +52,7 @@ RULE = "This is its rule."
 NO_WORTH = "The number of ratings that it is worth needs both intervals."
 BY_SEPARABILITY = "Consistency by separability"
 MIXED_BY_COIN = "Mixed if a coin answered"
+BY_STRENGTH = "Rank by Bradley–Terry strength"
 ELO, SEP_ELO = "Elo rating", "Elo rating weighted by separability"
 SHARED_RANK = "Rank, shared where intervals overlap (only reproduces HREF, table 5)"
 UNWEIGHTED = (ELO, SEP_ELO)
@@ -210,21 +211,19 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
     if not rates:
         return None
     unweighted = UNWEIGHTED if any(map(is_drawn, rates.values())) else ()
+    # A part of the question draws the win rates by machine raters.
+    drawn = [BY_MACHINE.format(machine=name) for name in systems.machine_win_rates or {}]
     measures = {
         title: scored
         for title, scored in scores.items()
-        if _any_known(scored) and title not in unweighted
+        if _any_known(scored) and title not in (*unweighted, *drawn)
     }
     notes = [
         f"{title}: {ELO_APART if _any_known(scored) else next(iter(scored.values())).reason}"
         for title, scored in scores.items()
-        if title not in measures
+        if title not in (*measures, *drawn)
     ]
     sets, names = systems.rank_sets or {}, best_first(systems)
-    kinds = {"Win rate": "human"} | {
-        BY_MACHINE.format(machine=name): kind
-        for name, kind in kinds_of(systems.machine_win_rates or {}, section.simple_raters).items()
-    }
     rows, states_lead = [], unreached(section) is None
     if sets and states_lead:
         ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
@@ -232,22 +231,37 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
     for title, scored in measures.items():
         if title == "Win rate" and states_lead:
             continue  # which the page's picture shows
+        if title == BY_STRENGTH and states_lead and _are_the_same(scored, sets):
+            notes.append(f"{title}: the same.")
+            continue
         estimates = [scored[name] for name in names]
         if not states_lead:  # as in the picture
             estimates = [without_interval(one) for one in estimates]
-        rows.append(_measure(title, estimates, kinds.get(title, "")))
-    rows.append(Row("Items", 0, "", [Number(str(rates[n].n), "", Svg(), "") for n in names]))
+        rows.append(_measure(title, estimates))
+    items = [str(rates[name].n) for name in names]
+    if len(set(items)) == 1:
+        notes.append(f"Items of each system: {items[0]}.")
+    else:
+        rows.append(Row("Items", 0, "", [Number(n, "", Svg(), "") for n in items]))
     return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets and states_lead else notes)
 
 
-def _measure(title: str, estimates: list[Estimate], kind: Kind) -> Row:
-    """Return a measure of all systems, with small drawings in the marks of who gave the ratings."""
+def _measure(title: str, estimates: list[Estimate]) -> Row:
+    """Return a measure of all systems, with small drawings of win rates alone."""
     numbers, ends = [], [end for one in estimates for end in (one.value, one.low, one.high)]
     are_whole = title.startswith("Rank") and all(isnan(end) or end == round(end) for end in ends)
     for estimate in estimates:
-        shown = number(estimate, low=0, kind=kind or "human", decimals=0 if are_whole else None)
-        numbers.append(shown if kind else replace(shown, glyph=Svg()))
+        shown = number(estimate, low=0, decimals=0 if are_whole else None)
+        numbers.append(shown if title == "Win rate" else replace(shown, glyph=Svg()))
     return Row(title, 0, "", numbers)
+
+
+def _are_the_same(ranks: Estimates, sets: Mapping[str, RankSet]) -> bool:
+    """Return whether intervals of ranks are the sets of ranks."""
+    return all(
+        name in ranks and (ranks[name].low, ranks[name].high) == (one.best, one.worst)
+        for name, one in sets.items()
+    )
 
 
 def _ranks(ranks: RankSet | None) -> Number:
@@ -288,7 +302,7 @@ def scores_of(systems: SystemsSection) -> dict[str, Estimates]:
     scores = {
         "Win rate": systems.win_rate,
         "Bradley–Terry strength": systems.bradley_terry,
-        "Rank by Bradley–Terry strength": systems.bradley_terry_rank,
+        BY_STRENGTH: systems.bradley_terry_rank,
         ELO: systems.elo,
         SEP_ELO: systems.sep_elo,
     }

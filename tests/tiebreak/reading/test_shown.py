@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from math import isnan, nan
 from types import SimpleNamespace
@@ -22,8 +23,11 @@ from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.digits import in_digits
 from tiebreak.reading.figures.files import CONTENT_TYPES
+from tiebreak.reading.figures.systems.systems import machine_win_rates_figure
 from tiebreak.reading.findings import STRATA, best_first, stratum_name
 from tiebreak.reading.shown import (
+    BY_MACHINE,
+    BY_STRENGTH,
     RULE,
     bias_estimates,
     head_to_head,
@@ -32,7 +36,7 @@ from tiebreak.reading.shown import (
     section_of,
 )
 from tiebreak.report import REPORT_VERSION, build_report
-from tiebreak.stats import Estimate
+from tiebreak.stats import Estimate, RankSet
 from tiebreak.stats.raters.strata import AGREEMENT_STRATA
 
 pytestmark = pytest.mark.django_db
@@ -118,13 +122,30 @@ def test_pairs_of_systems_are_on_the_page_with_their_counts_and_not_folded(clien
     rate = about.systems.pairs[name].value
     assert pair.rate.text == in_digits(rate if name.startswith(first) else 1 - rate)
     page = fromstring(client.get(reverse("metrics:results-tab", args=[study.pk, "systems"])).text)
-    (row,) = page.xpath("//table[ancestor::*[@aria-labelledby='head-to-head-heading']]/tbody/tr")
+    (row,) = page.xpath("//*[@aria-labelledby='head-to-head-heading']/ul/li")
     assert not row.xpath("ancestor::details")
-    left, ties, right = (
-        one.text_content().split() for one in row.xpath("td/*[@class='counted']/*")
+    (names, rate), (left, ties, right) = (
+        [one.text_content().split() for one in line] for line in row.xpath("*[@class='counted']")
     )
-    assert (left, right) == ([first, str(pair.preferred[0])], [str(pair.preferred[1]), second])
+    assert (names[0], names[-1], rate[0]) == (first, second, pair.rate.text)
+    assert (left, right) == ([str(pair.preferred[0])], [str(pair.preferred[1])])
     assert ties[0] == str(pair.ties)
+
+
+def test_the_table_of_systems_repeats_neither_a_row_nor_what_is_drawn():
+    people = preferences([[1, -1, 1], [1, 1, 0]] * 12)
+    judge = [row | {"rater": "judge", "kind": "machine"} for row in people[::3]]
+    about = report_of([*people, *judge]).criteria["preference"]
+    table = section_of("preference", about).ranking
+    ranks, names = about.systems.bradley_terry_rank, [row.name for row in table.rows]
+    assert BY_MACHINE.format(machine="judge") not in names
+    assert machine_win_rates_figure(about).rows
+    assert "Items" not in names
+    same = {name: RankSet(int(one.low), int(one.high)) for name, one in ranks.items()}
+    for sets, is_shown in ((same, False), (dict.fromkeys(ranks, RankSet(1, 9)), True)):
+        systems = replace(about.systems, rank_sets=sets)
+        shown = section_of("preference", replace(about, systems=systems)).ranking.rows
+        assert (BY_STRENGTH in [row.name for row in shown]) is is_shown
 
 
 @pytest.mark.parametrize(("label", "first"), [(-1, "a"), (1, "b")])
