@@ -7,6 +7,8 @@ from typing import Any
 from django.utils.html import strip_tags
 from lxml import html as lxml_html
 
+from tiebreak.reading.figures.figure import HEADINGS
+
 
 def page_of(response: Any) -> str:
     """Which page was shown, by the name of its template."""
@@ -34,6 +36,23 @@ def prose_of(page: Any) -> str:
 def numbers_in(text: str) -> set[str]:
     """The numbers of a text, as they are written there."""
     return set(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+DASHED = "//td | //dd | //td//*[@class='value']"
+
+
+def unexplained(page: Any) -> list[dict[str, str]]:
+    """The rows of a page's tables that have a dash, or no value, and say nowhere why."""
+    found = []
+    for cell in lxml_html.fromstring(page.content).xpath(DASHED):
+        headings = [one.text_content() for one in cell.xpath("ancestor::table[1]/thead//th")]
+        cells = [one.text_content().strip() for one in cell.xpath("ancestor::tr[1]/*")]
+        row, words = dict(zip(headings, cells, strict=False)), cell.text_content().strip()
+        is_missing = words == "–" or (not words and row.get("value") == "")
+        beside = cell.xpath("ancestor::section[1]//p[contains(., '–: ')]")
+        if is_missing and not beside and not row.get(HEADINGS["reason"]):
+            found.append(row)
+    return found
 
 
 def _messages(page: Any) -> list[Any]:

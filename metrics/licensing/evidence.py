@@ -159,7 +159,7 @@ class Evidence:
             return "described only"
         if self.untested:
             return "not tested"
-        return {True: "passed", False: "not passed", None: "–"}[self.passes]
+        return {True: "passed", False: "not passed", None: "not known yet"}[self.passes]
 
     @property
     def shortly(self) -> str:
@@ -170,13 +170,13 @@ class Evidence:
 
     @property
     def numbers(self) -> list[str]:
-        """Agreement, the best guess's, ω, a coin's ω, ε and ρ; a dash for what is undefined."""
+        """Agreement, the best guess's, ω, a coin's ω, ε and ρ; empty where there is no test."""
         one, test = self.replacement, self.test
         rates = [one.agreement, one.best_guess, *[nan] * 4]
         if test is not None:
             rates[2:4] = test.winning_rate, test.coin_winning_rate
             rates[4:] = test.epsilon, test.advantage_probability
-        return ["–" if isnan(rate) else in_digits(rate) for rate in rates]
+        return ["" if isnan(rate) else in_digits(rate) for rate in rates]
 
 
 @dataclass(frozen=True)

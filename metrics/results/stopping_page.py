@@ -81,7 +81,7 @@ def _more(
 ) -> tuple[str, str, str]:
     """Return how many more instances and ratings a target needs, and what they cost."""
     if target.instances is None:
-        return NOT_IN_SIGHT, "–", "–"
+        return NOT_IN_SIGHT, "", ""
     more = max(0, target.instances - pair.win_rate.n)
     if not more:
         return "reached", "0", "0"
@@ -145,7 +145,7 @@ def _cost_of_instance(study: Study) -> Decimal | None:
 def _at_one_look(study: Study, width: float | None, components: PairComponents | None) -> str:
     """Return how many instances a study needs that plans for this width and looks once."""
     if width is None:
-        return "–"
+        return "only for a width"
     if components is None or components.reason is not None:
         return "unknown"
     pilot = VarianceComponents(

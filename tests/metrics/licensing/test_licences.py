@@ -46,7 +46,7 @@ from tests.metrics.licensing.studies import (
     rate_later,
 )
 from tests.metrics.studies import preferences, report_of
-from tests.pages import prose_of
+from tests.pages import prose_of, unexplained
 from tests.refusals import refused
 from tests.studies.factories import make_study
 from tiebreak.reading.messages import READING_IF_DRAWN
@@ -452,6 +452,7 @@ def test_the_page_says_of_whom_the_numbers_speak_and_where_the_test_fails(study)
     page = member(study, "owner").get(page_of(study))
     (one,) = page.context["machines"]
     assert one.overall.passes is False
+    assert unexplained(page) == []
     passes = {row.items: row.passes for row in one.rows[1:] if row.test}
     assert passes == {EASY: True, HARD: False, "old vs new": False}
     assert one.untested == {}

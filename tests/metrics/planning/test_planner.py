@@ -15,6 +15,7 @@ from metrics.results.services import refresh_report
 from studies.models import Membership, Study
 from tests.annotation.pilots import by_doubt, draft_of, import_pilot
 from tests.metrics.studies import preferences, report_of
+from tests.pages import unexplained
 from tests.refusals import refused
 from tests.studies.factories import make_study
 from tests.tiebreak.reading.test_while_open import A_WINS, B_WINS, answer, small_study
@@ -47,6 +48,7 @@ def planned(client, study):
         address = reverse("metrics:planner", args=[study.pk])
         answer_ = client.get(address, query)
         assert answer_.status_code == 200
+        assert unexplained(answer_) == []
         return answer_.context
 
     return context

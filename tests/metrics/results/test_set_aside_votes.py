@@ -113,7 +113,7 @@ def test_what_late_answers_say_is_not_known_before_they_are_decided_on():
     study, _ = closed_midway("1")
     about = section(study)
     assert (about.set_aside.reasons, about.set_aside.undecided) == ({}, 4)
-    assert set_aside_table(about).rows[-1] == (UNDECIDED, "4", "–", "–", "–", "–")
+    assert set_aside_table(about).rows[-1] == (UNDECIDED, "4", "", "", "", "")
     decline_late_answers(study=reopen_study(study=study))
     close_study(study=study)
     aside = section(study).set_aside

@@ -49,6 +49,7 @@ class TableChart(Chart):
     label: str = ""
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    reasons: tuple[str, ...] = ()
     most: float = 1.0
     names: ClassVar[float] = 0.2
 
@@ -66,7 +67,8 @@ class TableChart(Chart):
             f"<tr><th scope='row'>{_rater(row)}</th>{self._cells(row, drawn)}</tr>"
             for row, drawn in zip(self.rows, cells, strict=True)
         )
-        label = f"<p class='axis'>{escape('; '.join(filter(None, (self.label, self.below))))}</p>"
+        lines = "; ".join(filter(None, (self.label, self.below))), *self.reasons
+        label = "".join(f"<p class='axis'>{escape(line)}</p>" for line in lines)
         # Where rows are blocks, nothing stands in the corner.
         above = f"<p class='axis narrow'>{escape(self.corner)}</p>" if self.corner else ""
         table = (
@@ -108,10 +110,10 @@ def table_chart(
     for row, plots in zip(rows, _plots(rows, most), strict=True):
         strips.append(Strip(row.title, partial(_row, row, plots), size="cells"))
     reasons = dict.fromkeys(
-        estimate.reason or "" for row in rows for estimate in row.cells if not estimate.is_defined
+        f"–: {estimate.reason}" for row in rows for estimate in row.cells if not estimate.is_defined
     )
     strips.append(Strip(words=label, css="axis"))
-    strips += [Strip(words=f"–: {reason}", css="undefined") for reason in filter(None, reasons)]
+    strips += [Strip(words=reason, css="undefined") for reason in reasons]
     words = "; ".join(_in_words(column, n, rows) for n, column in enumerate(columns))
     return TableChart(
         finding,
@@ -122,6 +124,7 @@ def table_chart(
         label=label,
         columns=tuple(columns),
         rows=tuple(rows),
+        reasons=tuple(reasons),
         most=most,
     )
 
@@ -192,8 +195,7 @@ def _in_digits(estimate: Estimate) -> tuple[str, str]:
 
 def _value(estimate: Estimate) -> str:
     value, interval = _in_digits(estimate)
-    why = f" title='{escape(estimate.reason)}'" if value == "–" and estimate.reason else ""
-    return f"<span class='value'{why}>{value}</span> <span class='note'>{interval}</span>"
+    return f"<span class='value'>{value}</span> <span class='note'>{interval}</span>"
 
 
 def _rater(row: Row) -> str:

@@ -68,7 +68,7 @@ def data_table(figure: Figure) -> DataTable:
         value = columns.index("value")
         for row in cells:
             ends = [row[n] for n in intervals.values()]
-            row[value] += f" ({' to '.join(ends)})" if "–" not in ends else ""
+            row[value] += f" ({' to '.join(ends)})" if {"–", ""}.isdisjoint(ends) else ""
     else:
         kept = list(range(len(columns)))
     more = f"{counted(figure.left_out, 'further row')} in the file of its data. " * bool(
@@ -76,7 +76,8 @@ def data_table(figure: Figure) -> DataTable:
     )
     rows = tuple(tuple(row[n] for n in kept) for row in cells[:MAX_ROWS])
     headings = tuple(figure.headings[n] for n in kept)
-    return DataTable(figure.title or figure.finding, headings, rows, f"{more}{figure.reading}")
+    note = " ".join((f"{more}{figure.reading}", *figure.why_missing))
+    return DataTable(figure.title or figure.finding, headings, rows, note)
 
 
 @tables("chance_corrected")

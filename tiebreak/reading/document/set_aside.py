@@ -6,6 +6,7 @@ from math import isnan, nan
 
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.document.content import DataTable
+from tiebreak.reading.figures.figure import NOTHING_GIVES
 from tiebreak.reading.findings import best_first
 from tiebreak.reading.leading_numbers import leader
 from tiebreak.reading.messages import ABOUT_SET_ASIDE, UNDECIDED_LATE
@@ -29,8 +30,10 @@ def set_aside_table(about: CriterionSection) -> DataTable | None:
     groups = {"counted": aside.counted, **aside.reasons}
     rows = [(ROWS[name], *(cell(one) for cell in columns.values())) for name, one in groups.items()]
     if aside.undecided:
-        rows.append((UNDECIDED, str(aside.undecided), *["–"] * (len(columns) - 1)))
+        rows.append((UNDECIDED, str(aside.undecided), *[""] * (len(columns) - 1)))
     note = f"{ABOUT_SET_ASIDE}{UNDECIDED_LATE if aside.undecided else ''}"
+    if any("–" in row for row in rows):
+        note += f" {NOTHING_GIVES}"
     return DataTable(part_title("set_aside"), ("Group", *columns), tuple(rows), note)
 
 
@@ -44,11 +47,15 @@ def _columns(about: CriterionSection) -> Iterator[tuple[str, Cell]]:
     if systems and 0 in about.labels:
         yield "Tied", partial(_share, None)
     if not systems and about.level != "nominal":
-        yield "Mean", lambda one: "–" if isnan(one.mean) else in_digits(one.mean)
+        yield "Mean", lambda one: _known(one.mean)
     if name := leader(about)[0]:
-        yield f"Win rate of {name}, with these", lambda one: in_digits(one.win_rate.get(name, nan))
+        yield f"Win rate of {name}, with these", lambda one: _known(one.win_rate.get(name, nan))
 
 
 def _share(label: str | None, one: VoteCounts) -> str:
     n = one.ties if label is None else one.votes.get(label, 0)
     return f"{n} ({percent(n / one.ratings)})"
+
+
+def _known(number: float) -> str:
+    return "–" if isnan(number) else in_digits(number)

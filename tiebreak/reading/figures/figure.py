@@ -25,6 +25,7 @@ P_VALUE = re.compile(r"(^|_)p(_|$)")  # columns of p-values
 SLOPES = "fatigue-slopes"
 COLUMNS = {"share": percent, "typical_seconds": duration, "seconds": duration}  # by their beginning
 NO_ENDS = (None, None)
+NOTHING_GIVES = "–: no rating of its row gives this number."
 # What pages call columns that programs know by shorter names.
 HEADINGS = {
     "low": "95% from",
@@ -87,17 +88,45 @@ class Figure:
 
     @property
     def cells(self) -> Iterator[list[str]]:
-        """The first rows for display, with a dash for what is undefined."""
+        """The first rows for display, with a dash for what is undefined.
+
+        Where rows have reasons, one without a reason lacks nothing: what it has no number for stays empty.
+        """
+        lacks = self.columns.index("reason") if "reason" in self.columns else None
         return (
-            [self._in_words(*cell) for cell in zip(self.columns, row, strict=True)]
+            [
+                self._in_words(column, cell, "–" if lacks is None or row[lacks] else "")
+                for column, cell in zip(self.columns, row, strict=True)
+            ]
             for row in self.rows[:MAX_ROWS]
         )
 
-    def _in_words(self, column: str, cell: Cell) -> str:
+    @property
+    def page_table(self) -> tuple[list[str], list[list[str]]]:
+        """The headings and the rows of a page, without the columns that are empty in all rows."""
+        cells = list(self.cells)
+        kept = [n for n in range(len(self.columns)) if any(row[n] for row in cells)]
+        headings = self.headings
+        return [headings[n] for n in kept], [[row[n] for n in kept] for row in cells]
+
+    @property
+    def why_missing(self) -> tuple[str, ...]:
+        """Why there are dashes, for tables whose rows do not say so."""
+        rows = self.rows[:MAX_ROWS]
+        if "reason" not in self.columns:
+            return (NOTHING_GIVES,) * any(None in row for row in rows)
+        if "value" not in self.columns:
+            return ()
+        value, reason = self.columns.index("value"), self.columns.index("reason")
+        return tuple(
+            f"–: {why}" for why in dict.fromkeys(r[reason] for r in rows if r[value] is None)
+        )
+
+    def _in_words(self, column: str, cell: Cell, missing: str) -> str:
         if isinstance(cell, str):
             return cell
         if not isinstance(cell, float):
-            return "–" if cell is None else str(cell)
+            return missing if cell is None else str(cell)
         if P_VALUE.search(column) or self.name.startswith(P_FIGURES):
             return p_in_digits(cell)
         if self.name == SLOPES:
