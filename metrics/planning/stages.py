@@ -35,9 +35,31 @@ class Stages:
         return most / self.instances if self.instances else 0
 
     @property
+    def needed(self) -> int:
+        """How many systems an item shows texts of."""
+        return 2 if self.study.unit_kind == Study.UnitKind.COMPARISON else 1
+
+    @property
+    def with_texts(self) -> int:
+        """How many systems have texts."""
+        return sum(system.texts > 0 for system in self.systems)
+
+    @property
+    def can_generate(self) -> bool:
+        return not all(system.imported for system in self.systems)
+
+    @property
+    def can_score(self) -> bool:
+        return self.with_texts >= 2
+
+    @property
+    def can_plan(self) -> bool:
+        return self.with_texts >= self.needed
+
+    @property
     def next(self) -> str:
         """What comes next in a draft: "" if this page has done its part."""
-        needed = 2 if self.study.unit_kind == Study.UnitKind.COMPARISON else 1
+        needed = self.needed
         if self.study.status != Study.Status.DRAFT or self.units:
             return ""
         if len(self.systems) < needed:

@@ -23,7 +23,7 @@ from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.design.steps import place_of, study_frame
 from studies.model_servers import FAKE
-from studies.models import Screening, Study
+from studies.models import Generation, Screening, Study
 from tests.annotation.annotators import annotator
 from tests.annotation.services.test_screening import fresh, study_with
 from tests.architecture.test_roles import addresses, member
@@ -160,6 +160,7 @@ def test_what_was_offered_and_is_no_more_is_refused():
     study = planned()
     Screening.objects.create(study=study)
     study.criteria.update(position=0)
+    Generation.objects.update(params={"server": "lab"})  # not imported, so that more can be made
     client = member(study, "owner")
     before, compared = buttons(client, study), set()
     for change in (open_knowingly, lambda s: pause_study(study=s), lambda s: close_study(study=s)):

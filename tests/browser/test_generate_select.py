@@ -76,8 +76,15 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     assert Generation.objects.count() == HIT.objects.count() == 0
 
 
+def made_here(instances: int) -> Study:
+    """Return a study whose texts were not imported, so more can be made."""
+    study = make_study(instances=instances)
+    Generation.objects.update(params={"server": "lab"})
+    return study
+
+
 def test_a_finished_job_shows_its_scores_and_keeps_form_input(live_server, chromium_page: Page):
-    study = make_study(instances=4)
+    study = made_here(instances=4)
     job = Job.objects.create(owner=study.pk, kind="scoring", total=4)
     page = chromium_page
     page.goto(log_in(page, live_server.url, study))
@@ -95,7 +102,8 @@ def test_a_finished_job_shows_its_scores_and_keeps_form_input(live_server, chrom
 
 
 def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
-    study = make_study(instances=4)
+    study = made_here(instances=4)
+    score_separability(study=study)
     Job.objects.create(owner=study.pk, kind="scoring")
     page = chromium_page
     page.goto(log_in(page, live_server.url, study))
@@ -109,7 +117,7 @@ def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
 
 @pytest.mark.parametrize("width", [1440, 360])
 def test_the_selection_preview_is_shown_in_place(live_server, chromium_page: Page, width):
-    study = make_study(instances=8)
+    study = made_here(instances=8)
     score_separability(study=study)
     page = chromium_page
     page.set_viewport_size({"width": width, "height": 900})
@@ -141,7 +149,7 @@ def top_of(element: Locator) -> float:
 
 
 def test_without_javascript_the_page_opens_at_the_selection_preview(live_server, browser: Browser):
-    study = make_study(instances=8)
+    study = made_here(instances=8)
     score_separability(study=study)
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
@@ -154,7 +162,7 @@ def test_without_javascript_the_page_opens_at_the_selection_preview(live_server,
 
 @pytest.mark.parametrize("width", [1440, 360])
 def test_a_refused_form_focuses_the_field_with_the_error(live_server, chromium_page: Page, width):
-    study = make_study(instances=4)
+    study = made_here(instances=4)
     page = chromium_page
     page.set_viewport_size({"width": width, "height": 500})
     page.goto(log_in(page, live_server.url, study))

@@ -194,6 +194,7 @@ def part(study, name: str) -> str:
 
 def test_only_the_list_of_jobs_is_polled_and_only_while_they_run(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
+    Generation.objects.update(params={"server": "lab"})
     job = Job.objects.create(owner=study.pk, kind="sampling", total=9)
     html = researcher_client.get(at(study)).content.decode()
     assert 'http-equiv="refresh"' not in html

@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.services.planning import draw_and_plan, plan_hits
 from jobs.models import Job
@@ -81,6 +82,29 @@ def test_every_stage_is_on_the_page_in_order(client, ruth):
     ]
     assert headings == sorted(headings)
     assert page.count('class="chart') == 0
+
+
+@pytest.mark.parametrize(
+    ("made", "texts", "offered"),
+    [
+        ([], [], set()),
+        (["system-0", "system-1"], [], {"sample", "try"}),
+        (["system-0", "system-1"], ["system-0"], {"sample", "try"}),
+        (["system-0", "system-1"], ["system-0", "system-1"], {"sample", "try", "score", "preview"}),
+        ([], ["system-0", "system-1"], {"score", "preview"}),
+    ],
+)
+def test_only_what_can_be_done_is_offered(client, ruth, made, texts, offered):
+    study = make_study(instances=4, member=ruth)
+    Generation.objects.exclude(system__name__in=texts).delete()
+    Generation.objects.filter(system__name__in=made).update(params={"server": "lab"})
+    study.study_systems.exclude(system__name__in=[*made, *texts]).delete()
+    page = fromstring(client.get(at(study)).content)
+    addresses = {*page.xpath("//form/@action"), *page.xpath("//button/@formaction")}
+    shown = {name for name in ("sample", "try", "score") if at(study, name) in addresses}
+    shown |= {"preview" for _ in page.xpath("//*[@id='preview-selection']")}
+    assert shown == offered
+    assert (at(study, "take-all") in addresses) == ("preview" in offered)
 
 
 def test_the_chosen_part_is_marked_where_it_is_drawn_or_proposed(client, ruth):
