@@ -114,6 +114,7 @@ def machine_raters_page(
         section["is_added"] = is_refused or len(kinds) == 1 or add == kind.name
         sections.append(section)
     context = {"here": "judges", "study": study, "sections": sections}
+    context["is_adding"] = add or refused or verdicts_form
     if page == "judges":
         context["verdicts_form"] = verdicts_form or VerdictsForm()
         context["adds_verdicts"] = verdicts_form or add == VERDICTS

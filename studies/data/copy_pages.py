@@ -181,6 +181,7 @@ def _page(
     request: HttpRequest, study: Study, form: CopiesForm, by_model: ModelCopiesForm
 ) -> HttpResponse:
     is_refused = form.is_bound or by_model.is_bound
+    can_add = not is_frozen(study) and study.unit_kind == Study.UnitKind.GENERATION
     context = {
         "here": "data",
         "study": study,
@@ -190,7 +191,8 @@ def _page(
         "job": last_job_of(study),
         "refusals": [row | {"change": _change(row["perturbation"])} for row in refusals_of(study)],
         "copies": list(_copies(study)),
-        "can_add": not is_frozen(study) and study.unit_kind == Study.UnitKind.GENERATION,
+        "can_add": can_add,
+        "can_save": can_add,  # the page's own button is the one that is meant
         "is_comparison": study.unit_kind == Study.UnitKind.COMPARISON,
     }
     status = 400 if is_refused else 200

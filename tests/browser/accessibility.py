@@ -151,6 +151,12 @@ def check_begins(page: Page) -> None:
     assert top <= 160, f"The content begins at {top:.0f} px."
 
 
+def check_one_filled(page: Page) -> None:
+    """Check that at most one button is filled, so that it says what comes next."""
+    filled = page.locator(".primary:visible").all_inner_texts()
+    assert len(filled) <= 1, f"Several buttons are filled: {filled}."
+
+
 def check_leads(page: Page) -> None:
     """Check that a question's finding and picture come before any scrolling, and few words with them."""
     lead = page.locator(".lead-figure")

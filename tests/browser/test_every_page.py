@@ -22,6 +22,7 @@ from tests.browser.accessibility import (
     check_grounds,
     check_ids,
     check_leads,
+    check_one_filled,
     check_prints,
     check_sizes,
     check_stacks,
@@ -107,7 +108,9 @@ def faults_of(page: Page, url: str) -> list[str]:
     page.emulate_media(media="screen", color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(url)
-    faults = faults_by(check_leads, page, url)
+    faults = [
+        fault for check in (check_leads, check_one_filled) for fault in faults_by(check, page, url)
+    ]
     page.evaluate(OPEN_ALL)
     for width in (1440, 360):
         page.set_viewport_size({"width": width, "height": 900})

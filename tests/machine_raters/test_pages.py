@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.models import Rating
 from jobs.models import Job
@@ -28,6 +29,15 @@ def study(client):
     user = User.objects.create_user("ada", is_staff=True)
     client.force_login(user)
     return make_rag_study(owner=user, protocol="rag-pairs")
+
+
+@pytest.mark.parametrize("add", ["", *KINDS, "verdicts"])
+def test_one_button_is_filled_whatever_is_added(client, study, model, add):
+    model(lambda _: "A")
+    page = fromstring(
+        client.get(reverse("machine_raters:judges", args=[study.pk]), {"add": add}).content
+    )
+    assert len(page.xpath("//main//*[contains(@class, 'primary')]")) <= 1
 
 
 def act_at(machine, action) -> str:

@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
@@ -121,6 +122,8 @@ def test_the_page_makes_copies_and_shows_them(admin_client):
     study = scoring_study()
     address = reverse("studies:perturbed-copies", args=[study.pk])
     assert "has no copies yet" in admin_client.get(address).content.decode()
+    filled = fromstring(admin_client.get(address).content).xpath("//*[contains(@class, 'primary')]")
+    assert [one.tag for one in filled] == ["button"]
     page = admin_client.post(address, {"seed": 2, "characters": TYPOS}, follow=True)
     copy = Generation.objects.filter(system__perturbation=TYPOS).first()
     shown = page.content.decode()
