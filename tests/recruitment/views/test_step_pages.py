@@ -294,6 +294,15 @@ def test_a_reference_item_is_made_by_clicking_its_right_answer(client, study):
     assert not study.units.filter(role="gold").exists()
 
 
+@pytest.mark.parametrize("has_texts", [True, False])
+def test_items_are_chosen_by_hand_where_there_are_any(client, study, has_texts):
+    if not has_texts:
+        study.study_systems.all().delete()
+        Study.objects.filter(pk=study.pk).update(dataset=None)
+    page = client.get(page_of("recruitment:quality", study)).text
+    assert (page_of("recruitment:reference-by-hand", study) in page) is has_texts
+
+
 def test_an_item_without_an_answer_or_with_an_item_already_is_refused(client, study):
     refused = by_hand(client, study, c0="")
     assert refused.status_code == 400
