@@ -44,7 +44,8 @@ def dry_runs(request: HttpRequest, study: Study) -> HttpResponse:
             start_dry_run(study=study, options=options, by=cast(User, request.user))
             return redirect("recruitment:dry-runs", study.pk)
     status = 400 if form.is_bound else 200
-    context = {"study": study, "form": form, "has_design": has_design(study), **listed}
+    starts = has_design(study)  # then the page's own button is the one that is meant
+    context = {"study": study, "form": form, "has_design": starts, "can_save": starts, **listed}
     return render(request, "recruitment/dry_runs.html", context, status=status)
 
 
