@@ -1,6 +1,6 @@
 """Ratings that were collected elsewhere, in any usual layout: whose label for what is where."""
 
-from tiebreak.formats.layouts.guess import UnclearLayoutError as UnclearLayoutError
+from tiebreak.formats.layouts.known import UnclearLayoutError as UnclearLayoutError
 from tiebreak.formats.layouts.layout import (
     LABEL_OF as LABEL_OF,
     RATER_OF as RATER_OF,

@@ -16,7 +16,8 @@ from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.label_cells import LabelRule, rule_for, side_of
 from tiebreak.formats.layouts.grids import BLANK, is_marked
-from tiebreak.formats.layouts.guess import UnclearLayoutError, layout_of
+from tiebreak.formats.layouts.guess import layout_of
+from tiebreak.formats.layouts.known import UnclearLayoutError
 from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits

@@ -1,0 +1,135 @@
+"""Which columns describe a rating: the systems, who rated, the kind of rater, the criterion."""
+
+import re
+from collections.abc import Sequence
+
+from tiebreak.formats.layouts.grids import BLANK, named_items
+from tiebreak.formats.layouts.known import PAIR, Known
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rating_names import (
+    is_about_person,
+    is_computed,
+    is_fact,
+    kind_of,
+    kinds_of,
+    role_of,
+)
+from tiebreak.formats.tables.names import other_side, says, words_of
+from tiebreak.formats.tables.profiles import Column
+
+_SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
+# Names of raters where nothing else is: a subject is an item beside columns of raters.
+_PEOPLE = {
+    *("subject", "person", "name", "listener", "student", "teacher", "panelist", "voter", "email")
+}
+_USERS = {
+    *("user", "username", "userid", "nutzer", "utilisateur", "utilisatrice", "utente", "usuario"),
+    *("usuaria", "utilizador", "用户", "사용자"),
+}
+
+
+def find_native(table: Known) -> None:
+    """Take the columns that have names of the ratings format, except for those of labels."""
+    for column in list(table.free):
+        role = column.name.strip().casefold()
+        if (
+            role in COLUMNS
+            and role not in {"label", *table.facts}
+            and role not in {"unit", "instance"}
+        ):
+            table.take(role, column)
+
+
+def find_systems(table: Known) -> None:
+    """Find the column of systems, or both columns of a pair of systems."""
+    if {"system_a", "system_b"} & table.facts.keys():
+        return
+    names = [c for c in table.free if c.is_short and not c.is_number and not is_computed(c.name)]
+    # What is in brackets is a codebook, and of what a rater is named beside, there are labels.
+    plain_names = {c.name: re.sub(r"\(.*?\)|\[.*?\]", " ", c.name) for c in names}
+    named = [c for c in names if says(plain_names[c.name], "system")]
+    named = [c for c in named if not any(role_of(w) == "rater" for w in words_of(c.name))]
+    # The output of a model is no name of one.
+    named = [c for c in named if not says(words_of(c.name)[-1], "text")]
+    pair = _pair(table, named, names)
+    for role, column in zip(PAIR, pair, strict=True) if pair else ():
+        table.take(role, column)
+    plain = [
+        c
+        for c in named
+        if {"".join(words_of(c.name)), *words_of(c.name)[-1:], *words_of(c.name)[:1]} & _SYSTEM
+    ]
+    if plain and plain[0].distinct > 1 and plain[0].repeats > 1:
+        table.take("system_a", plain[0])
+
+
+def _pair(
+    table: Known, named: Sequence[Column], names: Sequence[Column]
+) -> tuple[Column, Column] | None:
+    """Return the columns of both sides that are named as systems, or that a column of winners names."""
+    for some in (named, [c for c in names if c.repeats > 1]):
+        by_words = {tuple(words_of(c.name)): c for c in some}
+        for column in some:
+            rejected = ("rejected" if w == "chosen" else w for w in words_of(column.name))
+            other = by_words.get(other_side(column.name) or tuple(rejected))
+            if other is None or other is column:
+                continue
+            if some is named or any(_picks(table, c, column, other) for c in names):
+                return column, other
+    return None
+
+
+def _picks(table: Known, winner: Column, first: Column, second: Column) -> bool:
+    """Whether a column of winners names one of two different sides in each row, now this, now that."""
+    rows = [[row.get(c.name) for c in (winner, first, second)] for row in table.profile.head]
+    are_sides = all(a != b and chosen in (a, b, *BLANK) for chosen, a, b in rows)
+    picked = {row.index(row[0], 1) for row in rows if are_sides and row[0] not in BLANK}
+    return "winner" in kinds_of(winner.name) and len(picked) == 2
+
+
+def find_rater(table: Known, roles: set[str]) -> None:
+    """Take the column that names raters: one name in a cell, and not a column for each of them."""
+    named = [c for c in table.free if _names_raters(table, c, roles)]
+    plain = [c for c in named if c.repeats > 1] or named
+    if len(plain) > 1:  # users may have written the texts
+        plain = [c for c in plain if _USERS.isdisjoint(words_of(c.name))] or plain
+        plain = [c for c in plain if "id" in words_of(c.name)] or plain
+    if plain:
+        table.take("rater", plain[0])
+
+
+def _names_raters(table: Known, column: Column, roles: set[str]) -> bool:
+    words = set(words_of(column.name))
+    is_person = bool(words & _PEOPLE) and any(table.roles[c.name] == "label" for c in table.free)
+    role = "person" if is_person else table.roles[column.name]
+    has_several = bool(column.values) and all(re.search(r"[,;|]", v) for v in column.values)
+    is_numbered = re.search(r"\d", column.name) is not None or len(column.name.strip()) == 1
+    is_other = column.is_prose or has_several or is_numbered or is_computed(column.name)
+    return role in roles and not is_other and "." not in column.name
+
+
+def find_person_of_each_row(table: Known) -> None:
+    """Take the column that numbers the rows as that of raters, if rows are persons who rated a series."""
+    ids = [c for c in table.free if table.roles[c.name] == "unit" and not c.is_prose]
+    is_asked = named_items([c.name for c in table.candidates() if not is_fact(c.name)])
+    if is_asked and any(is_about_person(c.name) for c in table.free):
+        for column in ids[:1]:
+            if table.tells_apart([column.name], [column.name]):
+                table.take("rater", column)
+
+
+def find_kind_of_raters(table: Known) -> None:
+    """Take the column that says of each rater whether it is a person or a machine: `rater_type`."""
+    for column in table.free if "rater" in table.facts else ():
+        is_of_raters = any(role_of(word) == "rater" for word in words_of(column.name))
+        are_kinds = column.values and {*map(kind_of, column.values)} <= {"human", "machine"}
+        if is_of_raters and are_kinds and not table.differs(column, [table.facts["rater"]]):
+            table.take("kind", column)
+
+
+def find_criterion(table: Known) -> None:
+    """Take the column that names criteria: short words, each of many ratings."""
+    named = [c for c in table.free if table.roles[c.name] == "criterion" and c.is_short]
+    named = [c for c in named if c.repeats >= 2 and not c.is_number]
+    if named and "criterion" not in table.facts:
+        table.take("criterion", named[0])

@@ -1,0 +1,200 @@
+"""Which columns name the item that a row rates."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+from tiebreak.formats.layouts.grids import numbered
+from tiebreak.formats.layouts.known import Known, UnclearLayoutError
+from tiebreak.formats.layouts.layout import Cell
+from tiebreak.formats.layouts.unnamed import is_item_part, may_number_answers
+from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of
+from tiebreak.formats.tables.names import says
+from tiebreak.formats.tables.profiles import Column
+
+NO_UNIT = "No column says which item a row rates. Choose it."
+OF_TEXTS = (
+    "Columns of labels such as {} have the same numbers as columns of texts such as {}, so each number may be an item"
+    " of its own. Give each text a row of its own, or choose the columns of labels if their numbers are criteria."
+)
+SEVERAL = (
+    "Rows of one {} have different texts in {}, so raters may have rated different things. Choose the column"
+    " that names what each row rates, or leave out texts that raters wrote."
+)
+RATED_TWICE = (
+    "The columns {} may have labels, but no column says who gave them, and several rows have the same {}, so several"
+    " people may have rated an item. Choose the column that names the raters, or those that name the item."
+)
+
+
+def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
+    """Return the fewest columns that name the item, so that nobody rated one twice."""
+    by_name = {name.strip().casefold(): name for name in table.profile.columns}
+    given = table.chosen.get("unit") or by_name.get("unit")
+    if given:
+        return (given,)
+    once = [
+        table.facts[role] for role in ("rater", "criterion", "run", "repeat") if role in table.facts
+    ]
+    systems = [table.facts[role] for role in ("system_a", "system_b") if role in table.facts]
+    ids = sorted(
+        (c for c in table.free if _may_name_items(table, c)), key=lambda c: _rank_of(table, c)
+    )[:12]
+    named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
+    texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
+    for some, shared in (
+        (named, is_long),
+        (texts, is_long),
+        (named, False),
+        (links if is_long else ids, is_long),
+    ):
+        keys = _fewest(table, some, once, systems, is_shared=shared)
+        if keys:
+            return keys
+    if not is_long:
+        return ()
+    crossed = _crossed(table, once)
+    if crossed:
+        return crossed
+    if not named:
+        raise UnclearLayoutError("no_unit", NO_UNIT, "unit=COLUMN")
+    return (named[0].name, *systems)
+
+
+def _crossed(table: Known, once: list[str]) -> tuple[str, ...]:
+    """Return the column whose values each rater labelled once, if all but labels follows from it."""
+    labels = [c for c in table.free if table.roles[c.name] == "label"]
+    others = [c for c in table.free if c not in labels and not is_fact(c.name)]
+    for column in others if labels else ():
+        key = [column.name]
+        cells = {tuple(row.get(name) for name in once) for row in table.profile.head}
+        is_complete = len(table.profile.head) == len(cells) * column.distinct
+        rest = [c for c in others if table.differs(c, key) and table.differs(c, once[:1])]
+        if is_complete and column.distinct > 2 and len(cells) > 1 and not rest:
+            return (column.name,) if table.tells_apart([*key, *once], key) else ()
+    return ()
+
+
+def _fewest(
+    table: Known, ids: Sequence[Column], once: list[str], systems: list[str], *, is_shared: bool
+) -> tuple[str, ...]:
+    """Return the fewest of some columns by which each of the first rows is a rating of its own."""
+    for size in (1, 2, 3):
+        for some in combinations(ids, size):
+            names = [c.name for c in some]
+            for keys in ([*names, *systems], names):
+                is_own = table.tells_apart([*keys, *once], keys)
+                if is_own and (not is_shared or table.is_shared(keys)):
+                    return tuple(keys)
+    return ()
+
+
+def with_what_was_shown(table: Known, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys with the column by which raters of one key saw different things, if any.
+
+    It names one side of each pair, or tells apart the same rows as texts do.
+    """
+    free = [c for c in table.free if c.name not in keys and table.differs(c, keys)]
+    texts = [c for c in free if c.is_prose and _was_shown(table, c, keys)]
+    names = [c.name for c in texts]
+    seen = table.count(*keys, *names)
+    for column in (c for c in free if not table.roles[c.name]):
+        tells = {table.count(*keys, column.name), table.count(*keys, column.name, *names)}
+        is_code = texts and not column.is_prose and tells == {seen}
+        if is_code or _names_a_side(table, column):
+            return (*keys, column.name)
+    if texts:
+        sentence = SEVERAL.format(" and ".join(keys), ", ".join(names))
+        raise UnclearLayoutError("unclear_unit", sentence, f"unit={names[0]}")
+    return keys
+
+
+def without_passes(table: Known, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys without the column that numbers the passes of machines over the same texts."""
+    texts = [c.name for c in table.free if c.is_prose and table.roles[c.name] != "reason"]
+    if not all(map(is_machine, table.profile[table.facts["rater"]].values)):
+        return keys
+    for column in keys if len(keys) > 1 and "run" not in table.facts else ():
+        rest = tuple(key for key in keys if key != column)
+        are_same = table.count(*rest, *texts) == table.count(*rest) > 1
+        if says(column, "sample") and {*texts} - {*keys} and are_same:
+            table.facts["run"] = column
+            return rest
+    return keys
+
+
+def _was_shown(table: Known, column: Column, keys: Sequence[str]) -> bool:
+    """Whether texts are what raters saw and not what they wrote, as some have more than one rater."""
+    is_partial = column.filled < table.profile.rows
+    if (
+        is_partial
+        or says(column.name, "remark")
+        or not table.differs(column, [table.facts["rater"]])
+    ):
+        return False
+    of_raters = table.count(*keys, column.name, table.facts["rater"])
+    return says(column.name, "text") or table.count(*keys, column.name) < of_raters
+
+
+def _names_a_side(table: Known, column: Column) -> bool:
+    """Whether winners that are among a column's names are that of their row, which does not follow from them."""
+    for name in table.profile.columns if not column.is_number else ():
+        pairs = {(row.get(name), row.get(column.name)) for row in table.profile.head}
+        named = [pair for pair in pairs if pair[0] in column.values]
+        are_same = len(named) > 1 and all(winner == side for winner, side in named)
+        if are_same and table.differs(column, [name]) and "winner" in kinds_of(name):
+            return True
+    return False
+
+
+def _may_name_items(table: Known, column: Column) -> bool:
+    if is_computed(column.name) or column.is_listed or column.distinct < 2:
+        return False
+    if table.roles[column.name] in ("unit", "instance"):
+        return True
+    return not (column.is_number or table.roles[column.name])
+
+
+def _rank_of(table: Known, column: Column) -> tuple[bool, bool, bool, float]:
+    is_named = table.roles.get(column.name) in ("unit", "instance")
+    return not is_named, is_fact(column.name), column.is_prose, -column.distinct
+
+
+def keys_of_one(table: Known, cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the columns that name the item, so that one source gave it one label of each criterion."""
+    if given := table.chosen.get("unit"):
+        return (given,)
+    once = [table.facts[role] for role in ("criterion", "run") if role in table.facts]
+    systems = [table.facts[role] for role in ("system_a", "system_b") if role in table.facts]
+    known = [c for c in table.free if is_item_part(c)]
+    known += [table.profile[table.facts[r]] for r in ("category",) if r in table.facts]
+    known = sorted(known, key=lambda c: _rank_of(table, c))[:12]
+    ids = [c for c in known if table.roles.get(c.name) in ("unit", "instance")]
+    for some in (ids, known):
+        keys = _fewest(table, some, once, systems, is_shared=False)
+        if keys and not _are_answers(table, keys, known):
+            return keys
+    same = " and ".join([*(c.name for c in known[:4]), *systems]) or "item"
+    labels = ", ".join(cell.column for cell in cells[:6])
+    raise UnclearLayoutError("no_rater", RATED_TWICE.format(labels, same), "rater=COLUMN")
+
+
+def _are_answers(table: Known, keys: tuple[str, ...], known: Sequence[Column]) -> bool:
+    """Whether a number tells rows apart that all are about an item of other rows, too."""
+    rest = [c.name for c in known if c.name not in keys and not says(c.name, "category")]
+    items = Counter(tuple(row.get(name) for name in rest) for row in table.profile.head)
+    are_repeated = bool(rest) and min(items.values()) > 1
+    return are_repeated and len(keys) == 1 and may_number_answers(table.profile[keys[0]])
+
+
+def ask_if_of_texts(table: Known, cells: Sequence[Cell], keys: tuple[str, ...]) -> None:
+    """Ask what is rated, if labels of a row are numbered as its texts are, and an item has various of these."""
+    labels = numbered(table.profile[c.column] for c in cells if not (c.item or table.chosen))
+    texts = [c for c in table.profile.columns.values() if c.is_prose]
+    for stem, ends in numbered(texts).items():
+        alike = [label for label, numbers in labels.items() if numbers == ends]
+        differ = any(table.differs(c, keys) for c in texts if c.name.startswith(stem))
+        if alike and (differ or not table.is_shared(keys)):
+            names = [f"{name}{min(ends)}" for name in (alike[0], stem)]
+            example = f"label={names[0]}"
+            raise UnclearLayoutError("unclear_unit", OF_TEXTS.format(*names), example)

@@ -1,0 +1,84 @@
+"""What is known of a table of ratings while its layout is guessed."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from tiebreak.errors import DomainError
+from tiebreak.formats.layouts.grids import BLANK
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rating_names import is_computed, role_of
+from tiebreak.formats.tables.profiles import Column, Profile
+
+MAX_WORDS_OF_LABELS = 60
+PAIR = ("system_a", "system_b")
+
+
+class UnclearLayoutError(DomainError):
+    """It is not clear who rated what. ``example`` shows how columns are chosen: `ROLE=COLUMN,…`, or ""."""
+
+    def __init__(self, code: str, sentence: str, example: str = "") -> None:
+        super().__init__(code, sentence, status=400)
+        self.example = example
+
+
+class Known:
+    """What is known of a table so far: the columns of roles, and those that are free."""
+
+    def __init__(
+        self, profile: Profile, chosen: Mapping[str, str], left_out: set[str], name: str
+    ) -> None:
+        self.profile, self.chosen, self.name = profile, chosen, name
+        taken = {*chosen.values()} | left_out
+        self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
+        self.roles = {c.name: role_of(c.name) for c in self.free}
+        # A row that is there twice says nothing of what names the item.
+        self.n_rows = len({tuple(sorted(row.items())) for row in profile.head})
+        self.facts = {role: c for role, c in chosen.items() if role in COLUMNS and role != "label"}
+
+    def take(self, role: str, column: Column) -> None:
+        """Note the first column of a role, which has no other then."""
+        if role not in self.facts:
+            self.facts[role] = column.name
+            self.leave({column.name})
+
+    def leave(self, names: set[str]) -> None:
+        self.free = [c for c in self.free if c.name not in names]
+
+    def is_label(self, column: Column) -> bool:
+        """Whether the cells look like labels: numbers, or a few short words that repeat."""
+        if column.is_link or column.is_listed or self.is_key(column):
+            return False
+        if column.is_number:
+            return True
+        is_worded = column.length <= MAX_WORDS_OF_LABELS and column.distinct <= 30
+        return is_worded and (column.repeats >= 1.5 or column.distinct <= 3)
+
+    def is_key(self, column: Column) -> bool:
+        is_numbering = column.is_number and column.filled > 2 and column.distinct == column.filled
+        is_first = column.name == next(iter(self.profile.columns))
+        return self.roles.get(column.name) == "unit" or (is_numbering and is_first)
+
+    def candidates(self) -> list[Column]:
+        return [c for c in self.free if self.is_label(c) and not is_computed(c.name)]
+
+    def differs(self, column: Column, keys: Sequence[str]) -> bool:
+        """Whether a column has several values in the rows of one key."""
+        values: dict[tuple[object, ...], set[object]] = defaultdict(set)
+        for row in self.profile.head:
+            values[tuple(row.get(key) for key in keys)].add(row.get(column.name))
+        return any(len(of_key) > 1 for of_key in values.values())
+
+    def count(self, *names: str) -> int:
+        """Return how many different rows there are in these columns."""
+        return len({tuple(row.get(name) for name in names) for row in self.profile.head})
+
+    def tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
+        """Whether no two of the first rows are equal in these columns alone, and none lacks a key."""
+        cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
+        has_keys = all(row.get(key) not in BLANK for row in self.profile.head for key in keys)
+        return has_keys and len({*cells}) == self.n_rows
+
+    def is_shared(self, keys: Sequence[str]) -> bool:
+        """Whether several rows of a long table have the same item, as several raters must."""
+        values = [tuple(row.get(name) for name in keys) for row in self.profile.head]
+        return len({*values}) < len(values)

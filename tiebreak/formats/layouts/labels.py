@@ -1,0 +1,210 @@
+"""Which columns have labels where another names the rater, and which only repeat them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+from tiebreak.formats.label_cells import side_of
+from tiebreak.formats.layouts.grids import BLANK, follows, is_marked, named_items, shares_labels
+from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
+from tiebreak.formats.layouts.layout import LABEL_OF, Cell
+from tiebreak.formats.layouts.unnamed import is_remark, labels_of_one
+from tiebreak.formats.rating_names import (
+    UNNAMED,
+    is_computed,
+    is_criterion,
+    is_fact,
+    is_plain_label,
+    kinds_of,
+    opposite_of,
+    role_of,
+    stem_of,
+)
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.names import words_of
+from tiebreak.formats.tables.profiles import TRUTHS, Column
+
+TWICE = (
+    "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
+    " of them, or name the criteria."
+)
+RANKED = (
+    "Raters of an item have different numbers in the columns {}, which may be their ranks of several things in one row,"
+    " beside the labels of {}. Give each thing a row of its own, or choose the columns that have labels."
+)
+SAME = (
+    "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
+    " Choose the column that has them."
+)
+MIN_ROWS = 5
+
+
+def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
+    """Return one column of labels, or one for each criterion, where a column names the rater."""
+    free = [
+        c for c in table.candidates() if not (is_fact(c.name) or "measured" in kinds_of(c.name))
+    ]
+    free = [c for c in free if not (is_remark(c) or (c.is_prose and c.repeats < 1.5))] or free
+    # An answer differs between raters of an item and items of a rater, or it says something else.
+    rater = [table.facts["rater"]]
+    differing = [c for c in free if table.differs(c, keys) and table.differs(c, rater)]
+    named = [c for c in free if table.roles[c.name] == "label"]
+    named = [c for c in named if "predicted" not in kinds_of(c.name)] or named
+    if len(named) > 1:  # what is the same for all raters of an item was computed from their labels
+        named = [c for c in named if c in differing] or named
+    has_criteria = len(named) > 1 or any(is_criterion(c.name) for c in free)
+    if "criterion" not in table.facts and has_criteria:
+        # Beside several scores, what is said with yes or no is one more of them.
+        alike = [c for c in differing if not named or c.values <= TRUTHS]
+        named = [c for c in free if c in named or c in alike or is_criterion(c.name)]
+    plain = [c for c in table.free if table.roles[c.name] == "label" and not c.is_prose]
+    plain = [c for c in plain if not is_remark(c)]
+    items = [key for key in keys if key in table.roles]
+    is_item = any(table.roles[key] == "unit" or table.profile[key].is_prose for key in items)
+    is_clear = table.is_shared(keys) and is_item
+    keyed = _with_gold(table, free)
+    chosen = named or plain[:1] or (differing if is_clear else [])
+    if not chosen:
+        found, unclear, _ = labels_of_one(table.free, table.candidates(), table.profile)
+        chosen = [] if unclear else found
+    chosen = _with_series([c for c in free if c in chosen or c in keyed] or chosen, free)
+    others = [c.name for c in differing if c not in chosen and not table.roles[c.name]]
+    if others and len(chosen) == 1 and chosen[0] not in differing and table.is_shared(keys):
+        sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
+        raise UnclearLayoutError("unclear_label", sentence, f"label={others[0]}")
+    if not chosen:
+        sentence = "No column has labels. Choose the column that has them."
+        raise UnclearLayoutError("no_label", sentence, "label=COLUMN")
+    _ask_if_ranked(table, chosen, keys)
+    if len(chosen) == 1 or "criterion" in table.facts:
+        return [Cell(chosen[0].name)]
+    check_criteria(chosen)
+    return [Cell(c.name, "", c.name.strip()) for c in chosen]
+
+
+def _ask_if_ranked(table: Known, chosen: Sequence[Column], keys: Sequence[str]) -> None:
+    """Ask about ranks that are no labels but differ between raters of an item."""
+    ranks = [c for c in table.free if c not in chosen and "rank" in words_of(c.name)]
+    given = [c.name for c in ranks if c.is_number and table.differs(c, keys)]
+    if len(given) > 1 and not table.chosen:
+        sentence = RANKED.format(", ".join(given[:6]), ", ".join(c.name for c in chosen[:6]))
+        example = ",".join(f"{LABEL_OF}{name}={name}" for name in given)
+        raise UnclearLayoutError("unclear_label", sentence, example)
+
+
+def check_criteria(chosen: Sequence[Column]) -> None:
+    """Ask whether several columns of labels, of which names say no more, have several criteria."""
+    stems = {stem_of(c.name) for c in chosen} - {""}
+    is_series = len(stems) == 1 < len(chosen) and role_of(next(iter(stems))) == "label"
+    plain = [c for c in chosen if role_of(c.name) == "label" and "judged" not in kinds_of(c.name)]
+    if is_series or len(plain) == len(chosen) == sum(shares_labels(c, plain) for c in plain) > 1:
+        names = [c.name for c in chosen]
+        example = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
+        raise UnclearLayoutError("repeated_label", TWICE.format(", ".join(names)), example)
+
+
+def _with_gold(table: Known, free: Sequence[Column]) -> list[Column]:
+    """Return the columns of labels beside which another has the agreed ones: `gold_scope`."""
+    words = {tuple(words_of(name)) for name in table.profile.columns if is_computed(name)}
+    agreed = {of_name[1:] for of_name in words if of_name[0] in ("gold", "true")} - {()}
+    return [c for c in free if any(tuple(words_of(c.name))[-len(w) :] == w for w in agreed)]
+
+
+def _with_series(chosen: Sequence[Column], free: Sequence[Column]) -> list[Column]:
+    """Return the columns with all others of their numbered series, also those that always say no.
+
+    What is said with yes or no beside such columns is one more of them.
+    """
+    stems = Counter(stem_of(c.name) for c in chosen)
+    truths = [k for k, c in enumerate(free) if c.values <= TRUTHS]
+    answers = {k for k in truths if len(chosen) > 1 and free[k] in chosen}
+    beside = set(answers)
+    for k in (*truths, *reversed(truths)):
+        beside |= {k} & {place + step for place in beside for step in (-1, 1)}
+    more = [c for c in free if c not in chosen and stems[stem_of(c.name) or " "] > 1]
+    more += [free[k] for k in beside - answers if free[k] not in more]
+    return [c for c in free if c in more or c in chosen] if more else [*chosen]
+
+
+def columns_of_items(table: Known, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Return a numbered series of columns, if a row has all labels of a rater and nothing else."""
+    columns = [table.profile[cell.column] for cell in cells] or table.free
+    rater = [*table.facts.values()]
+    is_other = {*table.facts} != {"rater"} or any(cell.rater for cell in cells)
+    if is_other or len(columns) < 3 or not table.tells_apart(rater, rater):
+        return ()
+    labels = [c for c in columns if table.is_label(c) and not is_fact(c.name)]
+    grid = by_item([Cell(c.name, "", c.name.strip()) for c in labels])
+    if any(cell.item for cell in grid):
+        return tuple(grid)
+    stems = {stem_of(c.name) for c in columns if not c.name.strip().isdecimal()}
+    are_labels = all(c in labels and shares_labels(c, columns) for c in columns)
+    is_series = are_labels and len(stems) < 2 and "" not in stems
+    return tuple(Cell(c.name, item=c.name.strip()) for c in columns) if is_series else ()
+
+
+def computed_from(table: Known, cells: Sequence[Cell]) -> list[str]:
+    """Return the columns of labels that follow from the others: their sum, mean or majority."""
+    names = [cell.column for cell in cells if cell.rater and not cell.criterion]
+    if len(names) < 4 or len(table.profile.head) < MIN_ROWS:
+        return []
+    rows = [[row.get(name) for name in names] for row in table.profile.head]
+    return [name for k, name in enumerate(names) if follows(rows, k)]
+
+
+def said_twice(table: Known) -> list[str]:
+    """Return the columns that say in another way what another column of labels says: its number or opposite."""
+    free = table.candidates()
+    labels = sorted(
+        (c for c in free if is_plain_label(c.name)), key=lambda c: (-c.filled, not c.is_number)
+    )
+    twice = [b.name for a, b in combinations(labels, 2) if _say_the_same(table, a, b)]
+    by_name = {c.name.casefold(): c for c in free}
+    for best in free:
+        worst = by_name.get(opposite_of(best.name))
+        is_pair = worst is not None and len(best.values | worst.values) == 2
+        if worst and is_pair and _say_the_same(table, best, worst):
+            twice.append(worst.name)
+    return list(dict.fromkeys(twice))
+
+
+def _say_the_same(table: Known, first: Column, second: Column) -> bool:
+    """Whether one label of several follows from the other in each of the first rows, both ways."""
+    both = [(_said(table, first, row), _said(table, second, row)) for row in table.profile.head]
+    both = [pair for pair in both if not {*BLANK} & {*pair}]
+    sizes = {len({*cells}) for cells in (both, *zip(*both, strict=True))}
+    return len(both) >= MIN_ROWS and len(sizes) == 1 and 1 not in sizes
+
+
+def _said(table: Known, column: Column, row: Row) -> object:
+    """Return which side of the row's pair a cell says, or else the cell."""
+    pair = [row.get(table.facts.get(role, "")) for role in PAIR]
+    cell = row.get(column.name)
+    side = side_of(cell, *map(str, pair)) if cell not in BLANK and None not in pair else None
+    return cell if side is None else side
+
+
+def has_one_hot(table: Known, cells: Sequence[Cell]) -> bool:
+    """Whether each of the first rows marks exactly one of several columns, and all are marked somewhere."""
+    rows = [[is_marked(row.get(cell.column)) for cell in cells] for row in table.profile.head]
+    return len(cells) > 1 and all(row.count(True) == 1 and None not in row for row in rows)
+
+
+def has_winners(table: Known, cells: Sequence[Cell]) -> bool:
+    """Whether all labels of the first rows name a side or a system of their pair."""
+    first, second = table.facts["system_a"], table.facts["system_b"]
+    return all(
+        side_of(label, str(row.get(first)), str(row.get(second))) is not None
+        for row in table.profile.head
+        for cell in cells
+        if (label := row.get(cell.column)) not in BLANK
+    )
+
+
+def by_item(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with items and criteria, if they are those of a numbered series of texts."""
+    found = named_items([cell.criterion for cell in cells]) if len(cells) > 3 else {}
+    if not found or any(cell.rater not in ("", *UNNAMED) for cell in cells):
+        return [*cells]
+    parts = ((cell, *found[cell.criterion]) for cell in cells)
+    return [Cell(cell.column, cell.rater, criterion, item) for cell, item, criterion in parts]

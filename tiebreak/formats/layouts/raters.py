@@ -1,0 +1,117 @@
+"""Which columns have one rater's labels each."""
+
+from tiebreak.errors import DomainError
+from tiebreak.formats.label_cells import side_of
+from tiebreak.formats.layouts.grids import (
+    INITIALS,
+    beside_means,
+    between_people,
+    counts_in,
+    grid_of,
+    never_agree,
+    number_questions,
+    paired_with_raters,
+    series_of,
+    shares_labels,
+)
+from tiebreak.formats.layouts.known import Known, UnclearLayoutError
+from tiebreak.formats.layouts.layout import RATER_OF, Cell
+from tiebreak.formats.rating_names import (
+    is_computed,
+    is_criterion,
+    is_machine,
+    is_rater,
+    kinds_of,
+    role_of,
+    stem_of,
+)
+from tiebreak.formats.tables.names import names_model, other_side, says, words_of
+from tiebreak.formats.tables.profiles import Column
+
+MAX_RATERS = 200
+WHO = (
+    "Choose the column that names the raters, or the columns of which each has one rater's labels. If one person"
+    " gave all labels, choose the columns that have them, each with that person's name and its criterion."
+)
+
+
+def columns_of_raters(table: Known) -> list[Cell]:
+    """Return the columns of raters, if each has its own by its name, and they are not those of systems."""
+    numbers = [c for c in table.free if c.is_number]
+    cells = beside_means(numbers, table.profile) or _likely_raters(table)
+    columns = [table.profile[cell.column] for cell in cells]
+    are_named = any(is_rater(cell.rater) for cell in cells)
+    are_others = not are_named and never_agree(columns, table.profile.head)
+    return [] if are_others or any(_is_system(table, c.rater) for c in cells) else cells
+
+
+def _likely_raters(table: Known) -> list[Cell]:
+    """Return the columns whose names say raters, alone or with a criterion; counts are refused."""
+    sides = _compared(table)
+    candidates = [c for c in table.candidates() if c not in sides]
+    # What models wrote are no labels, although columns may be called after models that rated.
+    free = [c for c in table.free if c not in sides and not (c.is_prose and is_machine(c.name))]
+    others = [c for c in free if c not in candidates and not is_computed(c.name)]
+    grid = grid_of(candidates, others)
+    nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
+    votes = [c.name for c in nested if c.name.casefold().rpartition(".")[0].endswith("votes")]
+    counts = votes or counts_in(candidates, table.profile)
+    if votes or (counts and not {cell.column for cell in grid} >= {*counts}):
+        raise UnclearLayoutError(
+            "counts_per_label",
+            f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
+            " gave which. Agreement needs one row for each rating, or one column for each rater.",
+        )
+    paired = paired_with_raters(free, table.profile)
+    if paired:
+        return paired
+    listed = [c.name.rpartition(".")[2].rpartition(" ") for c in nested]
+    if any(end.isdecimal() for *_, end in listed):  # lists in an object
+        # They are by criterion and then by rater, or by rater; only names of criteria tell.
+        if not any(is_criterion(name) for name, *_ in listed):
+            raise nobody(table)
+        return [Cell(c.name, end, name) for c, (name, _, end) in zip(nested, listed, strict=True)]
+    criteria = [c for c in nested if "judged" in kinds_of(c.name.rpartition(".")[2])]
+    if len(nested) > 1 and not criteria:
+        return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
+    if grid:
+        return grid
+    named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
+    named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
+    short = [c for c in free if c.is_short and not c.is_prose and not is_computed(c.name)]
+    named += [c for c in between_people(short) if c not in named]
+    raters = [c for c in free if c in named and shares_labels(c, named)]
+    # Two who used a slider may have no number in common, although all have one series of columns.
+    series = {series_of(c) for c in raters} - {""}
+    raters = [c for c in free if c in raters or (c in named and series_of(c) in series)]
+    coded = [c.name.strip() for c in raters if 0 < len(stem_of(c.name)) < 3]
+    numbers = {name.removeprefix(stem_of(name)) for name in coded}
+    if len(raters) < 2 or (coded and number_questions(numbers, table.free)):
+        return []
+    return [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]]
+
+
+def _is_system(table: Known, name: str) -> bool:
+    """Whether a name is that of a model that writes and does not judge, or of one that has texts beside."""
+    of_it = [c for c in table.free if c.is_prose and c.name.startswith(name) and c.name != name]
+    has_text = any(says(c.name.removeprefix(name), "text") for c in of_it)
+    return has_text or (names_model(name) and not is_machine(name) and not is_rater(name))
+
+
+def _compared(table: Known) -> list[Column]:
+    """Return the columns of both sides of a pair, if another column says which side is better."""
+    sides = {c.name: {side_of(v, "", "") for v in c.values} for c in table.free}
+    picks = [name for name, of_cells in sides.items() if {-1, 1} <= of_cells - {None} == of_cells]
+    names = {tuple(words_of(c.name)) for c in table.free if c.name not in picks}
+    return [c for c in table.free if picks and c.name not in picks and other_side(c.name) in names]
+
+
+def nobody(table: Known) -> DomainError:
+    names = [c.name for c in table.candidates() if c.distinct > 1]
+    if not names:
+        return UnclearLayoutError("no_rater", f"No column says who rated. {WHO}", "rater=COLUMN")
+    of_each = ",".join(f"{RATER_OF}{name}={name}" for name in names[:3])
+    of_one = ",".join(f"{RATER_OF}NAME:{name}={name}" for name in names[:3])
+    example = f"{of_each}, or --columns {of_one} if one person gave all labels"
+    named = f"The columns {', '.join(names[:6])} may have labels, but no column says who gave them."
+    return UnclearLayoutError("no_rater", f"{named} {WHO}", example)
