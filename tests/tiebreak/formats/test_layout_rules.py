@@ -12,6 +12,8 @@ from tiebreak.formats.errors import FormatError
 from tiebreak.formats.layouts import Choice, read_existing
 from tiebreak.formats.rating_names import UNNAMED
 
+CRITERIA = ("fluency", "tone")
+
 
 def labels_of(rows, *, columns=None):
     """Return the labels by criterion, item and rater."""
@@ -711,3 +713,19 @@ def test_objects_in_a_list_of_annotations_are_raters_by_their_places(name):
     texts = [{"scores" if n == name else n: cell for n, cell in row.items()} for row in rows]
     with pytest.raises((DomainError, InvalidInput)):
         read_existing(texts)
+
+
+@pytest.mark.parametrize("names", ["{}_{}", "{1}_{0}"])
+@pytest.mark.parametrize("who", ["annotator", "note"])
+def test_the_system_that_won_is_the_label_and_scores_of_both_sides_are_left_out(names, who):
+    pairs = [(f"system {k % 13}", f"system {(k + 1 + k % 3) % 13}") for k in range(16)]
+    rows = [
+        {"item": f"i{k}", who: "ann", "shown_a": pair[0], "shown_b": pair[1]}
+        | {"winner": pair[k % 2], "loser": pair[1 - k % 2]}
+        | {names.format(side, c): (k + n) % 5 for n, side in enumerate("ab") for c in CRITERIA}
+        for k, pair in enumerate(pairs)
+    ]
+    read = read_existing(rows)
+    assert {*read.table["criterion"]} == {"preference"}
+    assert {*read.table["label"]} == {-1, 1}
+    assert len(read.table) == 16

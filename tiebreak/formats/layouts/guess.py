@@ -20,7 +20,7 @@ from tiebreak.formats.layouts.items import (
     with_what_was_shown,
     without_passes,
 )
-from tiebreak.formats.layouts.known import Known, UnclearLayoutError
+from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
 from tiebreak.formats.layouts.labels import (
     beside_raters,
     by_item,
@@ -114,13 +114,15 @@ def _layout(table: Known) -> Layout:
     cells = by_item(cells or beside_raters(table, keys))
     ask_if_of_texts(table, cells, keys)
     is_one_hot = not table.chosen and not cells[0].rater and has_one_hot(table, cells)
-    winners = {"system_a", "system_b"} <= table.facts.keys() and has_winners(table, cells)
+    winners = {*PAIR} <= table.facts.keys() and has_winners(table, cells)
     return Layout(table.facts, tuple(cells), keys, tuple(computed), is_one_hot, winners)
 
 
 def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
     """Return the layout of labels by one source that nothing names, if no item has two of a criterion."""
     find_criterion(table)
+    if {*PAIR} <= table.facts.keys():
+        table.leave({c.name for c in table.compared() if table.is_label(c)})
     found, unclear, computed = labels_of_one(table.free, table.candidates(), table.profile)
     side = table.profile.columns.get(table.facts.get("system_a", ""))
     if side is not None and "chosen" in words_of(side.name):  # beside the rejected one
@@ -147,7 +149,7 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
     if are_repeated and not cells[0].item and not chosen:
         raise nobody(table)  # what the same criteria are beside may be raters
     ask_if_of_texts(table, cells, keys)
-    winners = {"system_a", "system_b"} <= table.facts.keys() and has_winners(table, cells)
+    winners = {*PAIR} <= table.facts.keys() and has_winners(table, cells)
     names = [c.name for c in computed]
     return Layout(table.facts, tuple(cells), keys, tuple(names), has_winners=winners)
 

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from tiebreak.errors import DomainError
+from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import BLANK
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import is_computed, role_of
+from tiebreak.formats.tables.names import other_side, words_of
 from tiebreak.formats.tables.profiles import Column, Profile
 
 MAX_WORDS_OF_LABELS = 60
@@ -60,6 +62,26 @@ class Known:
 
     def candidates(self) -> list[Column]:
         return [c for c in self.free if self.is_label(c) and not is_computed(c.name)]
+
+    def sides_in(self, name: str) -> set[object]:
+        """Return which sides of its row's pair the cells of a column name; None is any other cell."""
+        first, second = (self.facts.get(role, "") for role in PAIR)
+        return {
+            side_of(cell, str(row.get(first)), str(row.get(second)))
+            for row in self.profile.head
+            if (cell := row.get(name)) not in BLANK
+        }
+
+    def compared(self) -> list[Column]:
+        """Return the columns of both sides of a pair, if another column says which side is better."""
+        sides = {c.name: self.sides_in(c.name) for c in self.free}
+        picks = {
+            name for name, of_cells in sides.items() if {-1, 1} <= of_cells - {None} == of_cells
+        }
+        firsts = {c.name: other_side(c.name) for c in self.free if picks and c.name not in picks}
+        seconds = {n: words for n in firsts if (words := tuple(words_of(n))) in firsts.values()}
+        firsts = {n: words for n, words in firsts.items() if words in seconds.values()}
+        return [c for c in self.free if c.name in firsts or c.name in seconds]
 
     def differs(self, column: Column, keys: Sequence[str]) -> bool:
         """Whether a column has several values in the rows of one key."""

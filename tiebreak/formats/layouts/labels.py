@@ -41,9 +41,9 @@ MIN_ROWS = 5
 
 def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     """Return one column of labels, or one for each criterion, where a column names the rater."""
-    free = [
-        c for c in table.candidates() if not (is_fact(c.name) or "measured" in kinds_of(c.name))
-    ]
+    # A preference is not taken for two labels, of what was preferred and of the other.
+    free = [c for c in table.candidates() if c not in table.compared()]
+    free = [c for c in free if not (is_fact(c.name) or "measured" in kinds_of(c.name))]
     free = [c for c in free if not (is_remark(c) or (c.is_prose and c.repeats < 1.5))] or free
     # An answer differs between raters of an item and items of a rater, or it says something else.
     rater = [table.facts["rater"]]
@@ -192,13 +192,7 @@ def has_one_hot(table: Known, cells: Sequence[Cell]) -> bool:
 
 def has_winners(table: Known, cells: Sequence[Cell]) -> bool:
     """Whether all labels of the first rows name a side or a system of their pair."""
-    first, second = table.facts["system_a"], table.facts["system_b"]
-    return all(
-        side_of(label, str(row.get(first)), str(row.get(second))) is not None
-        for row in table.profile.head
-        for cell in cells
-        if (label := row.get(cell.column)) not in BLANK
-    )
+    return all(None not in table.sides_in(cell.column) for cell in cells)
 
 
 def by_item(cells: Sequence[Cell]) -> list[Cell]:

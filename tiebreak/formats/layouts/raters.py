@@ -1,7 +1,6 @@
 """Which columns have one rater's labels each."""
 
 from tiebreak.errors import DomainError
-from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import (
     INITIALS,
     beside_means,
@@ -25,8 +24,7 @@ from tiebreak.formats.rating_names import (
     role_of,
     stem_of,
 )
-from tiebreak.formats.tables.names import names_model, other_side, says, words_of
-from tiebreak.formats.tables.profiles import Column
+from tiebreak.formats.tables.names import names_model, says
 
 MAX_RATERS = 200
 WHO = (
@@ -47,7 +45,7 @@ def columns_of_raters(table: Known) -> list[Cell]:
 
 def _likely_raters(table: Known) -> list[Cell]:
     """Return the columns whose names say raters, alone or with a criterion; counts are refused."""
-    sides = _compared(table)
+    sides = table.compared()
     candidates = [c for c in table.candidates() if c not in sides]
     # What models wrote are no labels, although columns may be called after models that rated.
     free = [c for c in table.free if c not in sides and not (c.is_prose and is_machine(c.name))]
@@ -96,14 +94,6 @@ def _is_system(table: Known, name: str) -> bool:
     of_it = [c for c in table.free if c.is_prose and c.name.startswith(name) and c.name != name]
     has_text = any(says(c.name.removeprefix(name), "text") for c in of_it)
     return has_text or (names_model(name) and not is_machine(name) and not is_rater(name))
-
-
-def _compared(table: Known) -> list[Column]:
-    """Return the columns of both sides of a pair, if another column says which side is better."""
-    sides = {c.name: {side_of(v, "", "") for v in c.values} for c in table.free}
-    picks = [name for name, of_cells in sides.items() if {-1, 1} <= of_cells - {None} == of_cells]
-    names = {tuple(words_of(c.name)) for c in table.free if c.name not in picks}
-    return [c for c in table.free if picks and c.name not in picks and other_side(c.name) in names]
 
 
 def nobody(table: Known) -> DomainError:
