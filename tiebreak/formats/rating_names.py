@@ -101,7 +101,7 @@ _PERSONAL = frozenset(
 _PERSON = re.compile(r"[^@\s]+@[^@\s]+\.\w+|\d{4,}")
 _RATER_NAME = re.compile(
     r"(rater|annotator|anno|ann|coder|judge|reviewer|expert|evaluator|worker|assessor|participant|subject"
-    r"|human|grader|turker|labell?er|user|person|obs|observer|volunteer|student|teacher|clinician|bewerter|kodierer|annotateur|juge|codeur"
+    r"|human|grader|turker|labell?er|member|moderator|tester|speaker|physician|doctor|user|person|obs|observer|volunteer|student|teacher|clinician|bewerter|kodierer|annotateur|juge|codeur"
     r"|utente|annotatore|giudice|usuario|anotador|evaluador|标注者?|评分者?|평가자)"
     r"[\W_]*\w{0,3}|(?!q\d)[a-z]{1,2}[\W_]?\d{1,3}|[a-z]",
     re.IGNORECASE,

@@ -729,3 +729,32 @@ def test_the_system_that_won_is_the_label_and_scores_of_both_sides_are_left_out(
     assert {*read.table["criterion"]} == {"preference"}
     assert {*read.table["label"]} == {-1, 1}
     assert len(read.table) == 16
+
+
+def graded(name, parts, **more):
+    """Return rows with a column for each part of some names and each criterion."""
+    return [
+        {"text": text_of(k, 1)}
+        | {name.format(part, c): (k + n) % 5 for n, part in enumerate(parts) for c in CRITERIA}
+        | {column: cell.format(k) for column, cell in more.items()}
+        for k in range(12)
+    ]
+
+
+@pytest.mark.parametrize("word", ["Member", "expert", "reviewer"])
+@pytest.mark.parametrize("name", ["{1}_{0}", "{0}.{1}"])
+def test_persons_beside_criteria_in_titles_are_raters(word, name):
+    found = labels_of(graded(name, [f"{word}1", f"{word}2"]))
+    assert {rater for *_, rater in found} == {f"{word}1", f"{word}2"}
+    assert {criterion for criterion, *_ in found} == {*CRITERIA}
+
+
+@pytest.mark.parametrize("more", [{}, {"annotator": "a{}"}, {"dora_comment": "so {}"}])
+@pytest.mark.parametrize("parts", [("dora", "fynn"), ("round1", "round2"), ("Squad 1", "Squad 2")])
+def test_what_stands_beside_criteria_in_titles_is_asked_if_nothing_says_what_it_is(parts, more):
+    for name in ("{1}_{0}", "{0}_{1}"):
+        with refused("unclear_unit", DomainError):
+            read_existing(graded(name, parts, **more))
+    texts = {part: f"The answer of {part} number {{}}." for part in parts}
+    table = read_existing(graded("{0}_{1}", parts, **texts)).table
+    assert {unit.rpartition("/")[2] for unit in table["unit"]} == {*parts}

@@ -12,6 +12,7 @@ from tiebreak.formats.rating_names import (
     is_fact,
     is_machine,
     is_rater,
+    kinds_of,
     role_of,
     stem_of,
 )
@@ -67,7 +68,11 @@ def named_items(names: Sequence[str]) -> dict[str, tuple[str, str]]:
         found = {n: parts[cut] for n in names if (parts := _splits(n))}
         items, criteria = _sides(found, item)
         is_named = any(role_of(text) or is_fact(text) or is_computed(text) for text in items)
-        if all(map(is_criterion, criteria)) and not is_named and _is_full(found, names):
+        if (
+            all("judged" in kinds_of(c) for c in criteria)
+            and not is_named
+            and _is_full(found, names)
+        ):
             return {name: (parts[item], parts[1 - item]) for name, parts in found.items()}
     return {}
 
@@ -224,6 +229,10 @@ def _cells_of(
             return [Cell(name, name) for name, _ in chosen]
         if likeness[rater] <= likeness[1 - rater]:
             continue
+        words = {_CUT.split(part)[-1] for part in other}
+        are_numbers = rater == 1 and all(map(str.isdecimal, seconds))
+        if are_numbers and len(words) == 1 < len(other) and not says(words.pop(), "vote"):
+            return []  # of rounds or teams, such as `fluency_round 1`
         if any(role_of(part) == "rater" for part in other):  # those columns name the raters
             return []
         if len(other) > 1 or is_criterion(next(iter(other))):

@@ -111,7 +111,7 @@ def _layout(table: Known) -> Layout:
     if "rater" in table.facts and keys and "unit" not in table.chosen:
         keys = without_passes(table, with_what_was_shown(table, keys))
     table.leave({*keys})
-    cells = by_item(cells or beside_raters(table, keys))
+    cells = by_item(table, cells or beside_raters(table, keys))
     ask_if_of_texts(table, cells, keys)
     is_one_hot = not table.chosen and not cells[0].rater and has_one_hot(table, cells)
     winners = {*PAIR} <= table.facts.keys() and has_winners(table, cells)
@@ -143,7 +143,7 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
     rater = UNNAMED[is_judge]
     cells = [Cell(c.name, rater, c.name.strip() if len(labels) > 1 else "") for c in labels]
     cells = [replace(cell, rater=rater) for cell in chosen] or cells
-    cells, keys = by_item(cells), keys_of_one(table, cells)
+    cells, keys = by_item(table, cells), keys_of_one(table, cells)
     ends = Counter(c.name.rpartition(".")[2] for c in labels if "." in c.name)
     are_repeated = any(n > 1 and "judged" in kinds_of(end) for end, n in ends.items())
     if are_repeated and not cells[0].item and not chosen:

@@ -7,7 +7,7 @@ from itertools import combinations
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import BLANK, follows, is_marked, named_items, shares_labels
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
-from tiebreak.formats.layouts.layout import LABEL_OF, Cell
+from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell
 from tiebreak.formats.layouts.unnamed import is_remark, labels_of_one
 from tiebreak.formats.rating_names import (
     UNNAMED,
@@ -21,7 +21,7 @@ from tiebreak.formats.rating_names import (
     stem_of,
 )
 from tiebreak.formats.rows import Row
-from tiebreak.formats.tables.names import words_of
+from tiebreak.formats.tables.names import names_model, says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column
 
 TWICE = (
@@ -31,6 +31,10 @@ TWICE = (
 RANKED = (
     "Raters of an item have different numbers in the columns {}, which may be their ranks of several things in one row,"
     " beside the labels of {}. Give each thing a row of its own, or choose the columns that have labels."
+)
+BESIDE = (
+    "Titles of columns combine criteria with {}, which may be raters, texts or systems. Choose the columns of each"
+    " rater, or give each text a row of its own."
 )
 SAME = (
     "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
@@ -134,7 +138,7 @@ def columns_of_items(table: Known, cells: Sequence[Cell]) -> tuple[Cell, ...]:
     if is_other or len(columns) < 3 or not table.tells_apart(rater, rater):
         return ()
     labels = [c for c in columns if table.is_label(c) and not is_fact(c.name)]
-    grid = by_item([Cell(c.name, "", c.name.strip()) for c in labels])
+    grid = by_item(table, [Cell(c.name, "", c.name.strip()) for c in labels])
     if any(cell.item for cell in grid):
         return tuple(grid)
     stems = {stem_of(c.name) for c in columns if not c.name.strip().isdecimal()}
@@ -195,10 +199,29 @@ def has_winners(table: Known, cells: Sequence[Cell]) -> bool:
     return all(None not in table.sides_in(cell.column) for cell in cells)
 
 
-def by_item(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with items and criteria, if they are those of a numbered series of texts."""
+def by_item(table: Known, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with items and criteria, if they are those of a numbered series of texts.
+
+    What stands beside criteria in names, and is neither known as an item nor as a rater, is asked about.
+    """
     found = named_items([cell.criterion for cell in cells]) if len(cells) > 3 else {}
     if not found or any(cell.rater not in ("", *UNNAMED) for cell in cells):
         return [*cells]
+    if odd := [item for item, _ in found.values() if not _may_be_item(table, item)]:
+        example = ",".join(f"{RATER_OF}{item}:{c}={n}" for n, (item, c) in [*found.items()][:2])
+        raise UnclearLayoutError(
+            "unclear_unit", BESIDE.format(", ".join(dict.fromkeys(odd))), example
+        )
     parts = ((cell, *found[cell.criterion]) for cell in cells)
     return [Cell(cell.column, cell.rater, criterion, item) for cell, item, criterion in parts]
+
+
+def _may_be_item(table: Known, name: str) -> bool:
+    """Whether part of a title is a number or letter, a word for texts or systems, or named elsewhere in the table."""
+    word = "" if name.isdecimal() else stem_of(name) or name
+    is_word = any(says(word, role) for role in ("instance", "source", "system", "text"))
+    others = [c for c in table.profile.columns.values() if not (c.is_number or is_remark(c))]
+    is_named = any(
+        name in c.values or (c.is_prose and name.casefold() in c.name.casefold()) for c in others
+    )
+    return len(word) < 2 or is_word or role_of(word) == "unit" or names_model(name) or is_named
