@@ -758,3 +758,24 @@ def test_what_stands_beside_criteria_in_titles_is_asked_if_nothing_says_what_it_
     texts = {part: f"The answer of {part} number {{}}." for part in parts}
     table = read_existing(graded("{0}_{1}", parts, **texts)).table
     assert {unit.rpartition("/")[2] for unit in table["unit"]} == {*parts}
+
+
+@pytest.mark.parametrize("cells", [[0, 1, 2, 3, 2, 1], ["low", "high", "low", "mid", "mid", "low"]])
+@pytest.mark.parametrize("name", ["feat_{}", "{} (coded)", "of.{}"])
+@pytest.mark.parametrize("who", ["annotator", "note"])
+def test_columns_that_are_called_alike_have_labels_all_or_none(who, name, cells):
+    columns = [name.format(what) for what in ("fluency", "foo", "bar", "baz")]
+    rows = [
+        {"item": f"i{k}", who: rater, "score": (k + r) % 3 + 1}
+        | {column: cells[(k + n + r) % 6] for n, column in enumerate(columns)}
+        for k in range(12)
+        for r, rater in enumerate(("ann", "ben") if who == "annotator" else ("ann",))
+    ]
+    with refused("unclear_label", DomainError):
+        read_existing(rows)
+    for chosen in (Choice(left_out=columns), Choice({f"label:{c}": c for c in columns})):
+        table = read_existing(rows, choice=chosen).table
+        assert len({*table["criterion"]}) == (4 if chosen.columns else 1)
+    merged = [row | {f"{columns[0]} combined": row[columns[0]]} for row in rows]
+    merged = [{k: v for k, v in row.items() if k not in columns[1:]} for row in merged]
+    assert len({*read_existing(merged).table["criterion"]}) == 2

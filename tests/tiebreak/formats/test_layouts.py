@@ -58,6 +58,8 @@ ASKED = {
     "186_participants_by_article_two_sets.csv",
     "181_korean_tabs_m1_to_m5.csv",
     "187_workers_by_comparison_matrix.csv",
+    # Columns that are called alike, of which only some have names that say labels.
+    "222_features_and_score.csv",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {

@@ -102,6 +102,13 @@ def _splits(name: str) -> list[tuple[str, str]]:
     return [(match[1], match[2])] if match else found
 
 
+def affixes_of(name: str) -> list[str]:
+    """Return the first and the last part of a name that has several, but no number: `feat_`, `_tone`."""
+    parts = _splits(name)
+    ends = [f"{parts[0][0]}_", f"_{parts[-1][1]}"] if parts else []
+    return [end for end in ends if not end.strip("_").isdecimal()]
+
+
 def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell]:
     """Return the cells of columns whose names have a criterion and a rater, in either order.
 

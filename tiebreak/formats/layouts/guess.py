@@ -22,6 +22,7 @@ from tiebreak.formats.layouts.items import (
 )
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
 from tiebreak.formats.layouts.labels import (
+    ask_if_partial,
     beside_raters,
     by_item,
     check_criteria,
@@ -61,7 +62,10 @@ def layout_of(
     """
     fill_down = [*fill_down]
     _check(profile, chosen, [*left_out, *fill_down])
-    layout = _layout(Known(profile, chosen, {*left_out}, name))
+    table = Known(profile, chosen, {*left_out}, name)
+    layout = _layout(table)
+    if not {role.partition(":")[0] for role in chosen} & {"label", "rater"}:
+        ask_if_partial(table, layout)
     if made_up := next((c.column for c in layout.cells if c.column in fill_down), None):
         raise DomainError("fills_labels", FILLS_LABELS.format(made_up), status=400)
     return layout

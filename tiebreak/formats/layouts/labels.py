@@ -5,10 +5,17 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from tiebreak.formats.label_cells import side_of
-from tiebreak.formats.layouts.grids import BLANK, follows, is_marked, named_items, shares_labels
+from tiebreak.formats.layouts.grids import (
+    BLANK,
+    affixes_of,
+    follows,
+    is_marked,
+    named_items,
+    shares_labels,
+)
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
-from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell
-from tiebreak.formats.layouts.unnamed import is_remark, labels_of_one
+from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
+from tiebreak.formats.layouts.unnamed import is_no_answer, is_remark, labels_of_one
 from tiebreak.formats.rating_names import (
     UNNAMED,
     is_computed,
@@ -35,6 +42,10 @@ RANKED = (
 BESIDE = (
     "Titles of columns combine criteria with {}, which may be raters, texts or systems. Choose the columns of each"
     " rater, or give each text a row of its own."
+)
+PARTIAL = (
+    "The columns {} may have labels, and {}, which are called alike, may have labels, too, or all may describe the item."
+    " Choose those that have labels, or leave out the others."
 )
 SAME = (
     "All raters of an item have the same {}, so it may be known from elsewhere, and {} may have their labels."
@@ -94,6 +105,22 @@ def _ask_if_ranked(table: Known, chosen: Sequence[Column], keys: Sequence[str]) 
         sentence = RANKED.format(", ".join(given[:6]), ", ".join(c.name for c in chosen[:6]))
         example = ",".join(f"{LABEL_OF}{name}={name}" for name in given)
         raise UnclearLayoutError("unclear_label", sentence, example)
+
+
+def ask_if_partial(table: Known, layout: Layout) -> None:
+    """Ask about columns that have no labels although others of a common first or last word have."""
+    names = [cell.column for cell in layout.cells]
+    labels = [table.profile[name] for name in names]
+    known = {*names, *layout.keys, *layout.computed, *(cell.criterion for cell in layout.cells)}
+    others = [c for c in table.free if c.name not in known and table.is_label(c)]
+    others = [c for c in others if not is_no_answer(c) and shares_labels(c, labels)]
+    for affix in dict.fromkeys(affix for name in names for affix in affixes_of(name)):
+        alike = [c.name for c in others if affix in affixes_of(c.name)]
+        taken = [name for name in names if affix in affixes_of(name)]
+        if alike and len(alike) + len(taken) > 2:
+            sentence = PARTIAL.format(", ".join(taken), ", ".join(alike))
+            example = f"{LABEL_OF}{alike[0]}={alike[0]}"
+            raise UnclearLayoutError("unclear_label", sentence, example)
 
 
 def check_criteria(chosen: Sequence[Column]) -> None:
