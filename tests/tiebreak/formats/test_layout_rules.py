@@ -779,3 +779,35 @@ def test_columns_that_are_called_alike_have_labels_all_or_none(who, name, cells)
     merged = [row | {f"{columns[0]} combined": row[columns[0]]} for row in rows]
     merged = [{k: v for k, v in row.items() if k not in columns[1:]} for row in merged]
     assert len({*read_existing(merged).table["criterion"]}) == 2
+
+
+@pytest.mark.parametrize("who", ["name", "subject", "student"])
+@pytest.mark.parametrize("has_texts", [True, False])
+def test_what_may_be_a_person_is_a_rater_only_if_items_have_several_of_them(who, has_texts):
+    def rated(item_of):
+        return [
+            {who: f"kiwi {n}", "image_id": f"i{item_of(n, k)}", "score": (n + k) % 3 + 1}
+            | ({"description": text_of(item_of(n, k), 1)} if has_texts else {})
+            for n in range(6)
+            for k in range(4)
+        ]
+
+    found = labels_of(rated(lambda n, k: (n + k) % 7))  # each item has several names
+    assert {rater for *_, rater in found} == {f"kiwi {n}" for n in range(6)}
+    for item_of in (lambda n, k: n, lambda n, k: 4 * n + k):  # each has one, as an item has a name
+        for rows in (rated(item_of), [row | {"id": k % 7} for k, row in enumerate(rated(item_of))]):
+            if has_texts or "id" not in rows[0]:
+                with refused("no_rater", DomainError):
+                    read_existing(rows)
+
+
+def test_texts_that_are_keys_of_a_few_rows_are_no_criteria():
+    rows = long([3, 1, 5, 2, 4, 3])
+    plain = labels_of(rows)
+    for k, row in enumerate(rows):
+        row["details"] = {f"Is it right that the boat number {k} leaves?": {"score": k % 2}}
+    assert labels_of(rows) == plain
+    for row in rows:
+        row["details"] = {"Is it right that the boat leaves?": {"score": row["rating"]}}
+    with refused("repeated_label", DomainError):
+        read_existing(rows)

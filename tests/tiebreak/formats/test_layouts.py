@@ -60,6 +60,8 @@ ASKED = {
     "187_workers_by_comparison_matrix.csv",
     # Columns that are called alike, of which only some have names that say labels.
     "222_features_and_score.csv",
+    # A name that no text has twice, so that it may be that of what is rated.
+    "218_picture_four_scores.csv",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {

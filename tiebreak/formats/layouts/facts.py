@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from tiebreak.formats.layouts.grids import BLANK, named_items
-from tiebreak.formats.layouts.known import PAIR, Known
+from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
+from tiebreak.formats.layouts.unnamed import is_item_part, is_remark
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import (
     is_about_person,
@@ -19,13 +20,17 @@ from tiebreak.formats.tables.profiles import Column
 
 _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", "systemname", "mt"}
 # Names of raters where nothing else is: a subject is an item beside columns of raters.
-_PEOPLE = {
-    *("subject", "person", "name", "listener", "student", "teacher", "panelist", "voter", "email")
-}
+_PEOPLE = {*("subject", "person", "listener", "student", "teacher", "panelist", "voter", "email")}
+_NAMES = {"name", "first", "last", "full", "your"}
 _USERS = {
     *("user", "username", "userid", "nutzer", "utilisateur", "utilisatrice", "utente", "usuario"),
     *("usuaria", "utilizador", "用户", "사용자"),
 }
+
+OF_WHOM = (
+    "The column {} may name those who rated or what they rated, because no item has several of its names. Choose it as"
+    " that of the raters, choose another, or leave {} out."
+)
 
 
 def find_native(table: Known) -> None:
@@ -94,13 +99,29 @@ def find_rater(table: Known, roles: set[str]) -> None:
     if len(plain) > 1:  # users may have written the texts
         plain = [c for c in plain if _USERS.isdisjoint(words_of(c.name))] or plain
         plain = [c for c in plain if "id" in words_of(c.name)] or plain
+    if plain and "rater" not in roles and not _crosses_items(table, plain[0]):
+        name = plain[0].name
+        raise UnclearLayoutError("no_rater", OF_WHOM.format(name, name), f"rater={name}")
     if plain:
         table.take("rater", plain[0])
 
 
+def _crosses_items(table: Known, column: Column) -> bool:
+    """Whether somebody has several items and an item several people, and so has each column of texts."""
+    texts = [c for c in table.free if c.is_prose and not is_remark(c) and c.distinct > 1]
+    items = [c for c in table.free if is_item_part(c) and c is not column and c not in texts]
+    crossed = [
+        table.differs(c, [column.name]) and table.differs(column, [c.name])
+        for c in (*texts, *items)
+    ]
+    return any(crossed) and all(crossed[: len(texts)])
+
+
 def _names_raters(table: Known, column: Column, roles: set[str]) -> bool:
     words = set(words_of(column.name))
-    is_person = bool(words & _PEOPLE) and any(table.roles[c.name] == "label" for c in table.free)
+    is_person = bool(words & _PEOPLE or words <= _NAMES) and any(
+        table.roles[c.name] == "label" for c in table.free
+    )
     role = "person" if is_person else table.roles[column.name]
     has_several = bool(column.values) and all(re.search(r"[,;|]", v) for v in column.values)
     is_numbered = re.search(r"\d", column.name) is not None or len(column.name.strip()) == 1
