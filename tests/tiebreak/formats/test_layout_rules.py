@@ -811,3 +811,19 @@ def test_texts_that_are_keys_of_a_few_rows_are_no_criteria():
         row["details"] = {"Is it right that the boat leaves?": {"score": row["rating"]}}
     with refused("repeated_label", DomainError):
         read_existing(rows)
+
+
+@pytest.mark.parametrize("names", ["Vote{}", "votes_{}", "{} votes"])
+def test_votes_from_none_to_many_are_counts_and_those_of_a_few_kinds_are_raters(names):
+    def voted(kinds):
+        return [
+            {"item": f"i{k}"} | {names.format(j): (k * j + k) % kinds for j in (1, 2, 3)}
+            for k in range(12)
+        ]
+
+    with refused("counts_per_label", DomainError):
+        read_existing(voted(7))
+    with refused("counts_per_label", DomainError):
+        read_existing([row | {"clarity": k % 5} for k, row in enumerate(voted(4))])
+    if names == "Vote{}":
+        assert len({rater for *_, rater in labels_of(voted(2))}) == 3

@@ -24,7 +24,8 @@ from tiebreak.formats.rating_names import (
     role_of,
     stem_of,
 )
-from tiebreak.formats.tables.names import names_model, says
+from tiebreak.formats.tables.names import names_model, says, words_of
+from tiebreak.formats.tables.profiles import Column
 
 MAX_RATERS = 200
 WHO = (
@@ -53,12 +54,14 @@ def _likely_raters(table: Known) -> list[Cell]:
     grid = grid_of(candidates, others)
     nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
     votes = [c.name for c in nested if c.name.casefold().rpartition(".")[0].endswith("votes")]
+    votes = votes or [c.name for c in candidates if _counts_votes(c)]
     counts = votes or counts_in(candidates, table.profile)
     if votes or (counts and not {cell.column for cell in grid} >= {*counts}):
         raise UnclearLayoutError(
             "counts_per_label",
-            f"The columns {', '.join(counts)} count how often each label was given, so nothing says who"
-            " gave which. Agreement needs one row for each rating, or one column for each rater.",
+            f"The columns {', '.join(counts)} seem to count how often each label was given, so nothing says who"
+            " gave which. Agreement needs one row for each rating, or one column for each rater. If these have"
+            " one rater's labels each, choose them as those of the raters.",
         )
     paired = paired_with_raters(free, table.profile)
     if paired:
@@ -87,6 +90,13 @@ def _likely_raters(table: Known) -> list[Cell]:
     if len(raters) < 2 or (coded and number_questions(numbers, table.free)):
         return []
     return [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]]
+
+
+def _counts_votes(column: Column) -> bool:
+    """Whether votes are numbers from none to more than two, as the vote of one person hardly is."""
+    is_vote = not {"vote", "votes"}.isdisjoint(words_of(column.name))
+    counts = {int(value) for value in column.values if value.isdecimal()}
+    return is_vote and len(counts) == len(column.values) and 0 in counts and max(counts) > 2
 
 
 def _is_system(table: Known, name: str) -> bool:
