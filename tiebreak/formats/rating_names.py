@@ -27,7 +27,7 @@ ROLES: dict[str, frozenset[str]] = {
         " calificación puntuación puntaje respuesta valoración escolha avaliação 评分 标签 分数 打分 得分 점수 평가 評価",
         "criterion": "criterion criteria dimension aspect metric attribute quality skill trait kriterium merkmal"
         " critère 维度 标准 指标",
-        "reason": "reason rationale explanation justification begründung 理由",
+        "reason": "reason reasons reasoning rationale explanation justification begründung 理由",
     }.items()
 }
 # What is no rating: what was computed from ratings or is known from elsewhere, and what describes the

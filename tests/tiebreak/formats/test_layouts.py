@@ -62,6 +62,8 @@ ASKED = {
     "222_features_and_score.csv",
     # A name that no text has twice, so that it may be that of what is rated.
     "218_picture_four_scores.csv",
+    # Labels with reasons, by a person or a model.
+    "237_wins_then_detailed.json",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {

@@ -41,6 +41,21 @@ def test_labels_by_nobody_are_one_rater_s_which_is_said_first_and_can_be_chosen(
     assert (again.sentence, again.columns) == (read.sentence, read.columns)
 
 
+@pytest.mark.parametrize("reason", ["reasoning", "rationale", "Begründung", "tone.explanation"])
+def test_who_gave_reasons_with_labels_is_asked_where_nothing_says_a_person_or_a_model(reason):
+    rows = rows_of(tone=LABELS, **{reason: TEXTS})
+    with refused("no_rater", DomainError):
+        read_existing(rows)
+    chosen = {name: {f"rater:{name}": "tone"} for name in ("Ann", "gpt-4o")}
+    read = {who: read_existing(rows, choice=Choice(columns=of)) for who, of in chosen.items()}
+    assert {who: {*one.table["kind"]} for who, one in read.items()} == {
+        "Ann": {"human"},
+        "gpt-4o": {"machine"},
+    }
+    for who, rater in (("human_tone", UNNAMED), ("judge_tone", UNNAMED_JUDGE)):
+        assert {*read_existing(rows_of(**{who: LABELS, reason: TEXTS})).table["rater"]} == {rater}
+
+
 def test_columns_of_texts_and_criteria_are_items_of_one_rater_too():
     names = ("summary_1_fluency", "summary_1_tone", "summary_2_fluency", "summary_2_tone")
     rows = rows_of(**dict.fromkeys(names, LABELS))

@@ -44,6 +44,10 @@ MAY_BE_LABELS = (
     "No column says who gave the labels of {}, and the columns {} may have labels, too, or describe the item. Choose"
     " those that have labels, or leave out the others."
 )
+WITH_REASONS = (
+    "No column says who gave the labels of {} and the reasons in {}: a person or a model. Choose the columns that have"
+    " labels as those of one rater, by name: a model's name says that it is one."
+)
 FILLS_LABELS = "The column {!r} has labels, and an empty cell is no label of the row above. Fill down other columns only."
 
 
@@ -144,6 +148,11 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
         check_criteria(labels)
     table.leave({c.name for c in (*labels, *computed)})
     is_judge = any("judge" in kinds_of(n) for n in (table.name, *(c.name for c in labels)))
+    reasons = [c.name for c in table.free if table.roles[c.name] == "reason"]
+    is_person = any("human" in kinds_of(n) for n in (table.name, *(c.name for c in labels)))
+    if reasons and not (is_judge or is_person):
+        sentence = WITH_REASONS.format(", ".join(c.name for c in labels), reasons[0])
+        raise UnclearLayoutError("no_rater", sentence, f"{RATER_OF}NAME={labels[0].name}")
     rater = UNNAMED[is_judge]
     cells = [Cell(c.name, rater, c.name.strip() if len(labels) > 1 else "") for c in labels]
     cells = [replace(cell, rater=rater) for cell in chosen] or cells

@@ -53,6 +53,7 @@ IF_SEVERAL = (
     "If several people shared the items, choose the column that names them as that of the raters; if the table has none,"
     " nothing can be said of their agreement."
 )
+OF_A_PERSON = "These labels count as a person's. If a model gave them, choose their columns as those of a rater of its name."
 # Columns of the ratings format that a table of others may have with another meaning.
 BY_CHANCE = {*COLUMNS} - {"unit", "rater", "label", "criterion", "system_a", "system_b"}
 SAYS_WHAT_COUNTS = {"kind", "role", "run", "repeat", "nonresponse", *FLAGS}
@@ -510,6 +511,8 @@ def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
         yield f"Left out, because they follow from the other columns: {', '.join(layout.computed)}."
     if any(cell.rater in UNNAMED for cell in layout.cells):
         yield IF_SEVERAL
+    if any(cell.rater == UNNAMED[0] for cell in layout.cells):
+        yield OF_A_PERSON
     if tally.machines:
         yield f"Read as machine raters: {', '.join(sorted(tally.machines))}."
     if tally.totals:
