@@ -760,7 +760,7 @@ def test_what_stands_beside_criteria_in_titles_is_asked_if_nothing_says_what_it_
     assert {unit.rpartition("/")[2] for unit in table["unit"]} == {*parts}
 
 
-@pytest.mark.parametrize("cells", [[0, 1, 2, 3, 2, 1], ["low", "high", "low", "mid", "mid", "low"]])
+@pytest.mark.parametrize("cells", [[1, 2, 1, 2, 2, 1], ["low", "high", "low", "mid", "mid", "low"]])
 @pytest.mark.parametrize("name", ["feat_{}", "{} (coded)", "of.{}"])
 @pytest.mark.parametrize("who", ["annotator", "note"])
 def test_columns_that_are_called_alike_have_labels_all_or_none(who, name, cells):
@@ -827,3 +827,16 @@ def test_votes_from_none_to_many_are_counts_and_those_of_a_few_kinds_are_raters(
         read_existing([row | {"clarity": k % 5} for k, row in enumerate(voted(4))])
     if names == "Vote{}":
         assert len({rater for *_, rater in labels_of(voted(2))}) == 3
+
+
+@pytest.mark.parametrize("item", ["record", "picture name", "entry"])
+def test_numbers_beside_criteria_on_their_scale_are_criteria_and_the_rest_names_the_item(item):
+    rows = [
+        {item: f"r{k}", "annotator": rater, "readability": (k + r) % 4, "openness": (k * r) % 4}
+        | {"score": (k + 2 * r) % 4, "length of it": k % 4, "right": (k + r) % 2}
+        for k in range(12)
+        for r, rater in enumerate(("ann", "ben", "cy"), start=1)
+    ]
+    table = read_existing(rows).table
+    assert {*table["criterion"]} == {"readability", "openness", "score"}
+    assert {*table["unit"]} == {f"r{k}" for k in range(12)}

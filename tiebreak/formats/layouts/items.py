@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
-from tiebreak.formats.layouts.grids import numbered
+from tiebreak.formats.layouts.grids import numbered, shares_labels
 from tiebreak.formats.layouts.known import Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import Cell
 from tiebreak.formats.layouts.unnamed import is_item_part, may_number_answers
@@ -63,8 +63,11 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
 
 def _crossed(table: Known, once: list[str]) -> tuple[str, ...]:
     """Return the column whose values each rater labelled once, if all but labels follows from it."""
-    labels = [c for c in table.free if table.roles[c.name] == "label"]
+    labels = [
+        c for c in table.free if table.roles[c.name] == "label" or "judged" in kinds_of(c.name)
+    ]
     others = [c for c in table.free if c not in labels and not is_fact(c.name)]
+    others = [c for c in others if not (c.is_number and shares_labels(c, labels))]
     for column in others if labels else ():
         key = [column.name]
         cells = {tuple(row.get(name) for name in once) for row in table.profile.head}

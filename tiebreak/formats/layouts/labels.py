@@ -69,9 +69,13 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
         named = [c for c in named if c in differing] or named
     has_criteria = len(named) > 1 or any(is_criterion(c.name) for c in free)
     if "criterion" not in table.facts and has_criteria:
-        # Beside several scores, what is said with yes or no is one more of them.
+        # Beside several scores, what is said with yes or no, or on their scale, is one more of them.
+        criteria = [c for c in free if c in named or is_criterion(c.name)]
         alike = [c for c in differing if not named or c.values <= TRUTHS]
-        named = [c for c in free if c in named or c in alike or is_criterion(c.name)]
+        alike += [
+            c for c in differing if c.is_number and c.distinct > 2 and shares_labels(c, criteria)
+        ]
+        named = [c for c in free if c in criteria or c in alike]
     plain = [c for c in table.free if table.roles[c.name] == "label" and not c.is_prose]
     plain = [c for c in plain if not is_remark(c)]
     items = [key for key in keys if key in table.roles]
