@@ -840,3 +840,17 @@ def test_numbers_beside_criteria_on_their_scale_are_criteria_and_the_rest_names_
     table = read_existing(rows).table
     assert {*table["criterion"]} == {"readability", "openness", "score"}
     assert {*table["unit"]} == {f"r{k}" for k in range(12)}
+
+
+@pytest.mark.parametrize("raters", [("ann", "ben"), ("form@gpt-4o", "form@claude-3")])
+@pytest.mark.parametrize("part", ["domain", "section", "turn"])
+def test_a_part_of_what_is_rated_names_the_item_and_the_model_of_a_machine_does_not(raters, part):
+    rows = [
+        {"question_id": f"q{k // 4}", part: k % 4 + 1, "rater": rater, "judgment": "lmh"[k * r % 3]}
+        | {"model": f"m{k % 2 if 'ann' in raters else r}"}
+        for k in range(20)
+        for r, rater in enumerate(raters, start=1)
+    ]
+    read = read_existing(rows)
+    assert len({*read.table["unit"]}) == 20
+    assert ("system_a" in read.columns) == ("ann" in raters)

@@ -11,6 +11,7 @@ from tiebreak.formats.rating_names import (
     is_about_person,
     is_computed,
     is_fact,
+    is_machine,
     kind_of,
     kinds_of,
     role_of,
@@ -146,6 +147,16 @@ def find_kind_of_raters(table: Known) -> None:
         are_kinds = column.values and {*map(kind_of, column.values)} <= {"human", "machine"}
         if is_of_raters and are_kinds and not table.differs(column, [table.facts["rater"]]):
             table.take("kind", column)
+
+
+def leave_model_of_raters(table: Known) -> None:
+    """Take the model that each of several machines is for no system that they rate."""
+    system, rater = (table.facts.get(role, "") for role in ("system_a", "rater"))
+    if system in table.chosen.values() or {system, rater} & {""} or "system_b" in table.facts:
+        return
+    names, column = table.profile[rater].values, table.profile[system]
+    if all(map(is_machine, names)) and column.distinct > 1 and not table.differs(column, [rater]):
+        del table.facts["system_a"]
 
 
 def find_criterion(table: Known) -> None:

@@ -12,6 +12,7 @@ from tiebreak.formats.layouts.facts import (
     find_person_of_each_row,
     find_rater,
     find_systems,
+    leave_model_of_raters,
 )
 from tiebreak.formats.layouts.items import (
     ask_if_of_texts,
@@ -104,6 +105,7 @@ def _layout(table: Known) -> Layout:
     if "rater" not in table.facts and not any(cell.rater for cell in cells):
         return _of_one(table, cells)
     find_kind_of_raters(table)
+    leave_model_of_raters(table)
     computed = [] if table.chosen else computed_from(table, cells)
     cells = [cell for cell in cells if cell.column not in computed]
     table.leave({cell.column for cell in cells})

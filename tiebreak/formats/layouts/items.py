@@ -47,6 +47,7 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
         (texts, is_long),
         (named, False),
         (links if is_long else ids, is_long),
+        ([c for c in table.free if is_long and is_item_part(c) and not c.is_prose], True),
     ):
         keys = _fewest(table, some, once, systems, is_shared=shared)
         if keys:
