@@ -854,3 +854,6 @@ def test_a_part_of_what_is_rated_names_the_item_and_the_model_of_a_machine_does_
     read = read_existing(rows)
     assert len({*read.table["unit"]}) == 20
     assert ("system_a" in read.columns) == ("ann" in raters)
+    if "ann" in raters:  # who may have rated one system each
+        with pytest.raises((DomainError, InvalidInput)):
+            read_existing([row | {"model": f"m {row['rater']}"} for row in rows])

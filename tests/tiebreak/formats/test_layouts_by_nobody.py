@@ -148,6 +148,14 @@ def test_what_stands_among_as_many_labels_on_their_scale_is_one_of_them():
     assert criteria_of(rows) == {"human_tone", "relevance"}
 
 
+@pytest.mark.parametrize("name", ["is_correct", "passed", "Correct"])
+def test_what_a_program_may_have_found_is_no_label_beside_a_person_s(name):
+    assert criteria_of(rows_of(human_score=LABELS, **{name: [0, 1] * 6})) == {"preference"}
+    for cells in ({name: LABELS}, {"accurate": [0, 1] * 6}):
+        with refused("unclear_label", DomainError):
+            read_existing(rows_of(human_score=LABELS, text=TEXTS, foo=TEXTS, **cells))
+
+
 def test_who_is_asked_which_columns_have_labels_chooses_them():
     rows = rows_of(clarity=LABELS, has_table=[0, 1] * 6)
     chosen = {"label:clarity": "clarity", "label:table": "has_table"}

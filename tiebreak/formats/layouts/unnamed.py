@@ -25,6 +25,8 @@ _OF_ITEMS = ("instance", "sample", "category", "system", "source", "text", "refe
 _PARTS = re.compile(
     "turn|step|chunk|claim|mode|modality|setting|setup|strategy|template|scenario|persona|intent|locale"
 )
+# What a program may have found out.
+_MATCHED = re.compile(r"(is[\W_]?)?(correct|passed)")
 # Ids of rows say nothing of the item; those of answers may.
 _RECORDS = re.compile(
     "(column|row|record|entry|annotation|assignment|rating|judgment|vote|session|submission|log|unnamed)"
@@ -47,6 +49,8 @@ def labels_of_one(
         return [], [], []
     vague = [c for c in likely if c.is_number and c.distinct > 1 and _is_on_grid(c)]
     vague = [c for c in vague if c not in labels and (_is_named(c) is None or _is_judged(c))]
+    if sources:
+        vague = [c for c in vague if c.distinct > 2 or not _MATCHED.fullmatch(c.name.casefold())]
     runs = [[*run] for _, run in groupby(columns, lambda c: c in labels or c in vague)]
     runs = [run for run in runs if any(c in labels for c in run)]
     near = _on_their_scale(runs, labels)
