@@ -64,6 +64,19 @@ ASKED = {
     "218_picture_four_scores.csv",
     # Labels with reasons, by a person or a model.
     "237_wins_then_detailed.json",
+    # Nobody is named, and names do not say of all columns whether they have labels, or a number may be a mean.
+    "240_story_pairs_by_name.csv",
+    "211_slider_minus_to_plus.jsonl",
+    "213_label_and_confidence.csv",
+    "220_rating_and_prediction.csv",
+    "228_model_task_item.csv",
+    "234_feature_columns_1_or_0.tsv",
+    # Labels in an object by item, beside each of ten papers, of two orders, in a cell, or of three samples.
+    "212_best_model_by_prompt.json",
+    "221_paper_and_expertise_columns.csv",
+    "225_judges_both_orders.csv",
+    "231_answers_in_one_cell.tsv",
+    "238_three_samples_nested.json",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
