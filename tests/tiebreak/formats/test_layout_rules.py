@@ -750,7 +750,10 @@ def test_persons_beside_criteria_in_titles_are_raters(word, name):
 
 
 @pytest.mark.parametrize("more", [{}, {"annotator": "a{}"}, {"dora_comment": "so {}"}])
-@pytest.mark.parametrize("parts", [("dora", "fynn"), ("round1", "round2"), ("Squad 1", "Squad 2")])
+@pytest.mark.parametrize(
+    "parts",
+    [("dora", "fynn"), ("round1", "round2"), ("Squad 1", "Squad 2"), ("Squad A", "Squad B")],
+)
 def test_what_stands_beside_criteria_in_titles_is_asked_if_nothing_says_what_it_is(parts, more):
     for name in ("{1}_{0}", "{0}_{1}"):
         with refused("unclear_unit", DomainError):
@@ -813,7 +816,7 @@ def test_texts_that_are_keys_of_a_few_rows_are_no_criteria():
         read_existing(rows)
 
 
-@pytest.mark.parametrize("names", ["Vote{}", "votes_{}", "{} votes"])
+@pytest.mark.parametrize("names", ["Vote{}", "votes_{}", "{} votes", "model {}_wins"])
 def test_votes_from_none_to_many_are_counts_and_those_of_a_few_kinds_are_raters(names):
     def voted(kinds):
         return [
@@ -857,3 +860,13 @@ def test_a_part_of_what_is_rated_names_the_item_and_the_model_of_a_machine_does_
     if "ann" in raters:  # who may have rated one system each
         with pytest.raises((DomainError, InvalidInput)):
             read_existing([row | {"model": f"m {row['rater']}"} for row in rows])
+
+
+@pytest.mark.parametrize("who", ["annotator", "note"])
+def test_a_label_is_not_taken_without_the_other_of_a_pair(who):
+    names = [f"{criterion}_{when}" for criterion in CRITERIA for when in ("pre", "post")]
+    rows = graded("{1}_{0}", ["pre", "post"], **{who: "ann"})
+    assert {*names} < {*rows[0]}
+    with pytest.raises(DomainError) as refusal:
+        read_existing(rows, choice=Choice(columns={"unit": "text"}))
+    assert refusal.value.code == "unclear_label"

@@ -237,7 +237,7 @@ def _cells_of(
         if likeness[rater] <= likeness[1 - rater]:
             continue
         words = {_CUT.split(part)[-1] for part in other}
-        are_numbers = rater == 1 and all(map(str.isdecimal, seconds))
+        are_numbers = rater == 1 and all(len(n) == 1 or n.isdecimal() for n in seconds)
         if are_numbers and len(words) == 1 < len(other) and not says(words.pop(), "vote"):
             return []  # of rounds or teams, such as `fluency_round 1`
         if any(role_of(part) == "rater" for part in other):  # those columns name the raters

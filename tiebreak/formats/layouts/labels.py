@@ -116,12 +116,14 @@ def ask_if_partial(table: Known, layout: Layout) -> None:
     names = [cell.column for cell in layout.cells]
     labels = [table.profile[name] for name in names]
     known = {*names, *layout.keys, *layout.computed, *(cell.criterion for cell in layout.cells)}
-    others = [c for c in table.free if c.name not in known and table.is_label(c)]
+    others = [c for c in table.free if c.name not in known]
+    others = [c for c in others if c.is_number or table.is_label(c)]
     others = [c for c in others if not is_no_answer(c) and shares_labels(c, labels)]
     for affix in dict.fromkeys(affix for name in names for affix in affixes_of(name)):
         alike = [c.name for c in others if affix in affixes_of(c.name)]
         taken = [name for name in names if affix in affixes_of(name)]
-        if alike and len(alike) + len(taken) > 2:
+        # Two that begin alike are a pair, and two that end so may be a label and its key.
+        if alike and len(alike) + len(taken) > affix.startswith("_") + 1:
             sentence = PARTIAL.format(", ".join(taken), ", ".join(alike))
             example = f"{LABEL_OF}{alike[0]}={alike[0]}"
             raise UnclearLayoutError("unclear_label", sentence, example)

@@ -93,8 +93,8 @@ def _likely_raters(table: Known) -> list[Cell]:
 
 
 def _counts_votes(column: Column) -> bool:
-    """Whether votes are numbers from none to more than two, as the vote of one person hardly is."""
-    is_vote = not {"vote", "votes"}.isdisjoint(words_of(column.name))
+    """Whether votes or wins are numbers from none to more than two, as the vote of one person hardly is."""
+    is_vote = not {"vote", "votes", "wins", "losses"}.isdisjoint(words_of(column.name))
     counts = {int(value) for value in column.values if value.isdecimal()}
     return is_vote and len(counts) == len(column.values) and 0 in counts and max(counts) > 2
 
