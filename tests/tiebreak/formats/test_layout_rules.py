@@ -870,3 +870,24 @@ def test_a_label_is_not_taken_without_the_other_of_a_pair(who):
     with pytest.raises(DomainError) as refusal:
         read_existing(rows, choice=Choice(columns={"unit": "text"}))
     assert refusal.value.code == "unclear_label"
+
+
+def test_columns_of_systems_are_items_and_no_criteria_where_another_names_the_rater():
+    rows = [
+        {"question_id": f"q{k}", "annotator": rater, "gpt-4o": (k + r) % 4, "llama": k * r % 4}
+        for k in range(12)
+        for r, rater in enumerate(("ann", "ben"), start=1)
+    ]
+    found = labels_of(rows)
+    assert {criterion for criterion, *_ in found} == {"preference"}
+    assert len({item for _, item, _ in found}) == 24
+    assert labels_of(rows, columns=read_existing(rows).columns) == found
+
+
+@pytest.mark.parametrize("text", ["response", "answer", "note"])
+def test_a_text_that_all_raters_of_an_item_have_is_no_label(text):
+    rows = long([1, 3, 2, 4, 1, 2], **{text: [text_of(k, 1) for k in range(6)]})
+    for k, row in enumerate(rows):
+        row |= {"rating": None, "tone": k % 3}
+    assert {criterion for criterion, *_ in labels_of(rows)} == {"preference"}
+    assert read_existing(rows).columns["label"] == "tone"

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from tiebreak.formats.label_cells import side_of
@@ -59,7 +60,9 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     # A preference is not taken for two labels, of what was preferred and of the other.
     free = [c for c in table.candidates() if c not in table.compared()]
     free = [c for c in free if not (is_fact(c.name) or "measured" in kinds_of(c.name))]
-    free = [c for c in free if not (is_remark(c) or (c.is_prose and c.repeats < 1.5))] or free
+    # A text that is the same for all raters of an item is what they rated.
+    texts = [c for c in free if c.is_prose and (c.repeats < 1.5 or not table.differs(c, keys))]
+    free = [c for c in free if not (is_remark(c) or c in texts)] or free
     # An answer differs between raters of an item and items of a rater, or it says something else.
     rater = [table.facts["rater"]]
     differing = [c for c in free if table.differs(c, keys) and table.differs(c, rater)]
@@ -238,6 +241,9 @@ def by_item(table: Known, cells: Sequence[Cell]) -> list[Cell]:
     What stands beside criteria in names, and is neither known as an item nor as a rater, is asked about.
     """
     found = named_items([cell.criterion for cell in cells]) if len(cells) > 3 else {}
+    are_systems = len(cells) > 1 and all(names_model(c.criterion) and not c.rater for c in cells)
+    if are_systems and not found:
+        return [replace(cell, criterion="", item=cell.criterion) for cell in cells]
     if not found or any(cell.rater not in ("", *UNNAMED) for cell in cells):
         return [*cells]
     if odd := [item for item, _ in found.values() if not _may_be_item(table, item)]:
