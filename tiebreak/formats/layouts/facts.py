@@ -38,11 +38,7 @@ def find_native(table: Known) -> None:
     """Take the columns that have names of the ratings format, except for those of labels."""
     for column in list(table.free):
         role = column.name.strip().casefold()
-        if (
-            role in COLUMNS
-            and role not in {"label", *table.facts}
-            and role not in {"unit", "instance"}
-        ):
+        if role in COLUMNS and role not in {"label", "unit", "instance", *table.facts}:
             table.take(role, column)
 
 
