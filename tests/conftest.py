@@ -63,7 +63,7 @@ def sort_by_length(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest, so that no worker is left alone with one at the end."""
     n_tests = Counter(item.path for item in items)
     thorough = {item.path for item in items if item.get_closest_marker("thorough")}
-    items.sort(key=lambda item: (item.path not in thorough, -n_tests[item.path], item.path))
+    items.sort(key=lambda item: (item.path not in thorough, -n_tests[item.path]))
 
 
 @pytest.hookimpl(trylast=True)
