@@ -116,8 +116,8 @@ _MACHINES = frozenset(
 _HUMANS = frozenset(("human", "person", "people", "crowd", "crowdworker", "student", "author"))
 # Systems by name, and not words such as "baseline", which may be a person's condition.
 _MACHINE = re.compile(
-    r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma)"
-    r"(?![a-z]{3})",
+    r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma"
+    r"|grok|kimi|glm|nemotron|olmo)(?![a-z]{3})",
     re.IGNORECASE,
 )
 

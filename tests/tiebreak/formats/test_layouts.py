@@ -48,6 +48,7 @@ ASKED = {
     "197_sentences_six_zero_one.csv",
     "198_Coherence.csv",
     "208_turk_style_without_worker.csv",
+    "247_item_by_model_single_coder.csv",
     "209_annotator1.csv",
     "210_names_and_gpt_coded_labels.csv",
     # Several labels in a cell, or in a list, that name nobody, and ranks of several systems.

@@ -126,11 +126,16 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
             for p in parts
             if p[0] in firsts and p[1] in seconds
         ]
-        cells = _cells_of(inside, firsts, seconds)
+        by_name = {c.name: c for c in (*candidates, *others)}
+        cells = [
+            cell
+            for cell in _cells_of(inside, firsts, seconds)
+            if by_name[cell.column].is_number or not says(cell.criterion, "remark")
+        ]
         raters = {cell.rater for cell in cells}
         if all(map(str.isdecimal, raters)) and number_questions(raters, [*candidates, *others]):
             continue
-        if not _are_alike(cells, {c.name: c for c in (*candidates, *others)}):
+        if not _are_alike(cells, by_name):
             continue
         if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
             return cells

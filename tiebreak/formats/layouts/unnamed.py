@@ -19,6 +19,7 @@ SOURCES = {"human", "judge"}
 _RANGE = re.compile(
     r".*\D[01][\s_]?([-–_]|to)[\s_]?\d{1,3}\W*|.*(out[\s_]of[\s_]|/)\d{1,3}\W*", re.IGNORECASE
 )
+_WORDED = re.compile(r".*\(\w+(/\w+)+\)\W*")  # `tone (bad/good)`
 _SIDE = re.compile(r"[\W_]+([abAB]|left|right)$")
 # What is said of an item before it is rated: words that name it, its system or its group.
 _OF_ITEMS = ("instance", "sample", "category", "system", "source", "text", "reference")
@@ -58,6 +59,9 @@ def labels_of_one(
     later = columns[columns.index(runs[0][0]) :]
     unclear = [c for c in vague if c in later and c not in near]
     unclear += [c for c in named if not _is_on_grid(c)]
+    unclear += [
+        c for c in columns if c not in named and c.distinct > 1 and _WORDED.fullmatch(c.name)
+    ]
     labels = [c for c in columns if c in labels or c in near]
     computed = [c for c in (*labels, *unclear) if _follows(c, labels, profile.head)]
     unclear += _of_no_pair(labels, profile.columns)
