@@ -114,13 +114,18 @@ def worth_a_look(people: Collection[Participation]) -> dict[int, list[Sign]]:
     `are_too_many`, nobody gets one. Takes few statements.
     """
     raters = {one.pk: one.rater_id for one in people if one.status != Participation.Status.EXCLUDED}
-    if not raters or are_too_many(raters):
-        return {}
+    return {} if not raters or are_too_many(raters) else unusual_signs(people)
+
+
+def unusual_signs(people: Collection[Participation]) -> dict[int, list[Sign]]:
+    """Return the same of people who are known not to be too many."""
+    raters = {one.pk: one.rater_id for one in people if one.status != Participation.Status.EXCLUDED}
     newest = _answers_of(raters)
     by_unit, answers = _by_unit(newest), defaultdict(list)
     for row in newest:
         answers[row.assignment.participation_id].append(row)
-    checks = check_records(next(iter(people)).study_id, raters=set(raters.values()))
+    study = next((one.study_id for one in people), "")
+    checks = check_records(study, raters=set(raters.values()))
     found = {
         person: _signs(rows[:MAX_ANSWERS][::-1], by_unit, checks.get(raters[person], NO_CHECKS))
         for person, rows in answers.items()

@@ -30,7 +30,7 @@ from tiebreak.formats import (
     read_bundle,
     write_bundle,
 )
-from tiebreak.gateway import Cluster
+from tiebreak.gateway.cluster import Cluster
 from tiebreak.gateway.encoders import bundled_encoder
 from tiebreak.similarity import Alignments, Similarity, align_many, length_penalty, similarity
 from tiebreak.similarity.words import stem_of, words_13a

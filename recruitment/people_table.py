@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 
 from annotation.models import Participation
-from annotation.participant_evidence import Sign, are_too_many, worth_a_look
+from annotation.participant_evidence import Sign, are_too_many, unusual_signs, worth_a_look
 from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
 from recruitment.terms import owed
@@ -128,7 +128,7 @@ def first_people(entries: Ledger, most: int) -> list[Person]:
     if are_too_many(looked_at.order_by().values("pk")):
         return people_on(entries, entries.matches[:most], {})
     everybody = list(entries.matches.only("rater", "status", "study"))
-    unusual = worth_a_look(everybody)
+    unusual = unusual_signs(everybody)
     first = sorted(everybody, key=lambda one: -len(unusual.get(one.pk, [])))[:most]
     page = entries.people.filter(pk__in=[one.pk for one in first])
     return people_on(entries, page, unusual)

@@ -38,6 +38,7 @@ FAILURE_NAMES = {
     "bad_request": "the text could not be sent",
     "bad_settings": "the server's settings are wrong",
     "host_not_allowed": "the server's address is not allowed",
+    "engine_died": "the request stopped the model",
     "engine_failed": "the model stopped working",
 }
 # How many examples of each kind are shown, and how many of their characters.

@@ -132,6 +132,11 @@ class Shown:
         """The published prompts from which judges started, by the names of judges."""
         return prompts_of(self.study)
 
+    @cached_property
+    def settings(self) -> Mapping[str, Mapping[str, str]]:
+        """How judges were asked, by their names."""
+        return settings_of(self.study)
+
     @property
     def ratings(self) -> RatingQuerySet:
         """The ratings of the criterion, for what a page shows of single units."""
@@ -210,8 +215,7 @@ def _each_machine(shown: Shown) -> list[Figure]:
     by_criterion = criteria_figure(shown.criteria)
     first_shown = first_shown_figure(shown.criteria, shown.prompts)
     costs = {name: float(each) for name, each in shown.costs.items()}
-    settings, currency = settings_of(shown.study), shown.study.currency
-    grid = prompt_grid_figure(about, settings, costs, currency)
+    grid = prompt_grid_figure(about, shown.settings, costs, shown.study.currency)
     tables = [*filter(None, (by_criterion, categories_figure(about), first_shown, grid))]
     alphas = [machines_figure(about)] if "machines" not in pictured else []
     figures = [

@@ -25,14 +25,8 @@ from tiebreak.formats.cells import check_id
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.export_columns import GENERATIONS
 from tiebreak.formats.rows import Row
-from tiebreak.gateway import (
-    GatewayError,
-    ModelSettings,
-    Sampled,
-    SampleRequest,
-    on_cluster,
-    open_models,
-)
+from tiebreak.gateway import GatewayError, ModelSettings, Sampled, SampleRequest, open_models
+from tiebreak.gateway.factory import on_cluster
 
 DECODING = ("temperature", "top_p", "max_tokens", "stop")
 

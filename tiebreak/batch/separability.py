@@ -21,7 +21,7 @@ from tiebreak.formats.bundle import GENERATIONS, INSTANCES
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.export_columns import SCOPE, SCORES
 from tiebreak.formats.rows import Row
-from tiebreak.gateway import Cluster
+from tiebreak.gateway.cluster import Cluster
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.separability import (
     alignments_figure,

@@ -17,8 +17,9 @@ from tiebreak.batch.separability import score_file, scoring
 from tiebreak.batch.unfinished import check_output
 from tiebreak.commands.command import Outcome, add_json_option, as_domain_errors
 from tiebreak.errors import DomainError
-from tiebreak.gateway import RAY, Cluster, on_cluster
+from tiebreak.gateway.cluster import Cluster
 from tiebreak.gateway.encoders import DTYPES, open_encoder
+from tiebreak.gateway.factory import RAY, on_cluster
 from tiebreak.reading.files import write_figures
 from tiebreak.reading.terminal import progress_bar
 from tiebreak.similarity import DEFAULT, ENCODED, SIMILARITIES, Similarity, similarity

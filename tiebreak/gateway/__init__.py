@@ -2,8 +2,7 @@
 
 from tiebreak.field_docs import list_fields
 from tiebreak.gateway.choices import chosen
-from tiebreak.gateway.cluster import Cluster
-from tiebreak.gateway.factory import RAY, ModelSettings, on_cluster, open_models
+from tiebreak.gateway.factory import ModelSettings, open_models
 from tiebreak.gateway.fake import FakeModels
 from tiebreak.gateway.http import OpenAIServer
 from tiebreak.gateway.protocol import (
@@ -25,10 +24,8 @@ from tiebreak.gateway.protocol import (
 from tiebreak.gateway.vllm_engine import InProcessVLLM
 
 __all__ = [
-    "RAY",
     "AnswerLogprob",
     "AnswerLogprobRequest",
-    "Cluster",
     "Failed",
     "FakeModels",
     "GatewayError",
@@ -46,7 +43,6 @@ __all__ = [
     "ScoreRequest",
     "TextScore",
     "chosen",
-    "on_cluster",
     "open_models",
 ]
 

@@ -545,8 +545,8 @@ __all__ = [  # noqa: RUF022
     "mixed_gain",
     "stack_gain",
     "active_design",
-    "draw_gain",
     "ActiveDesign",
+    "draw_gain",
     "explained_share",
     # Strata of units
     "Stratum",

@@ -16,8 +16,8 @@ from tests.tiebreak.gateway import cluster_work
 from tests.tiebreak.gateway.cluster_work import POISON, TOO_LONG, FragileModels
 from tests.tiebreak.gateway.stub_server import MODEL
 from tiebreak.cli import main
-from tiebreak.gateway import Cluster, Failed, GatewayError, SampleRequest
-from tiebreak.gateway.cluster import AHEAD, ALL_DIED, DEATHS, ClusterModels
+from tiebreak.gateway import Failed, GatewayError, SampleRequest
+from tiebreak.gateway.cluster import AHEAD, ALL_DIED, DEATHS, Cluster, ClusterModels
 from tiebreak.optional import is_installed
 
 with_ray = pytest.mark.skipif(

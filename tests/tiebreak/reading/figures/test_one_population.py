@@ -96,7 +96,9 @@ def figures_of(about: CriterionSection) -> Iterator[Figure]:
     )
     for tab in PAGES:
         if tab.slug != "separability":  # which reads texts of the database, and no ratings
-            with patch.multiple(Shown, notes={}, costs={}, prompts={}):  # which read the database
+            with patch.multiple(
+                Shown, notes={}, costs={}, prompts={}, settings={}
+            ):  # which read the database
                 yield from tab.figures(shown)
     for name, one in on_request().items():
         if (part := one.of(about)) is not None:
