@@ -35,6 +35,7 @@ IS_AS_GOOD = (
 LESS_OFTEN = "less often than they do with each other"
 IS_BELOW = f"It agrees with annotators {LESS_OFTEN} ({{machine}} and {{people}})."
 NOT_BEYOND_CHANCE = "no agreement beyond chance is shown"
+IS_OPEN = f"Whether it agrees with annotators {LESS_OFTEN} is not shown ({{machine}} and {{people}})."
 IS_CHANCE = f"{NOT_BEYOND_CHANCE.capitalize()}, so it cannot stand in."
 OF_ALL_PLANNED = "It is stated of all ratings, once as many are there as were planned."
 NOT_STORED = (
@@ -131,7 +132,7 @@ def _why(section: CriterionSection, machine: str, test: AnnotatorTestSection) ->
     found = (section.noise_ceiling or {}).get(machine)
     if found is None:
         return ""
-    why = IS_BELOW if is_below(found) else IS_AS_GOOD if is_as_good(found) else ""
+    why = IS_BELOW if is_below(found) else IS_AS_GOOD if is_as_good(found) else IS_OPEN
     rates = {"machine": found.agreement.value, "people": found.annotators.value}
     return why.format(**{name: in_digits(rate) for name, rate in rates.items()})
 

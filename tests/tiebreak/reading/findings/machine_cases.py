@@ -124,6 +124,12 @@ STANDING_IN = (
     ),
     Case("none passes", lambda: standing_in(0.25), (MATCHES,), (ABLE, BELOW, UNKNOWN, NOT_SHOWN)),
     Case(
+        "it is not shown that the one that does not pass agrees less often",
+        lambda: in_table(0.25),
+        ("less often than they do with each other is not shown (0.65 and 0.70)",),
+        (),
+    ),
+    Case(
         "none passes, on drawn instances",
         lambda: standing_in(0.25, instances="dataset"),
         (f"{NOT_SHOWN}, over the dataset",),
