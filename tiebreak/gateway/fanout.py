@@ -36,6 +36,12 @@ def fan_out(
             _run(session.__aexit__(None, None, None), loop)
 
 
+def run_in_thread(awaitable: Awaitable[B]) -> B:
+    """Return the result of one awaitable, also where a loop runs already, as in a notebook."""
+    with _running_loop() as loop:
+        return _run(awaitable, loop)
+
+
 def _windowed(
     requests: Iterator[A], ask: Ask[A, B], loop: asyncio.AbstractEventLoop, window: int
 ) -> Iterator[B]:

@@ -1,6 +1,5 @@
 """OpenAI-compatible HTTP servers: `vllm serve` and others."""
 
-import asyncio
 from asyncio import Lock
 from collections.abc import (
     AsyncIterator,
@@ -17,7 +16,7 @@ from typing import TypeGuard, TypeVar
 
 from tiebreak.gateway import responses
 from tiebreak.gateway.choices import choice_format, refused_choices
-from tiebreak.gateway.fanout import Ask, fan_out
+from tiebreak.gateway.fanout import Ask, fan_out, run_in_thread
 from tiebreak.gateway.protocol import (
     AnswerLogprob,
     AnswerLogprobRequest,
@@ -163,7 +162,7 @@ class OpenAIServer(Models):
         return self._fan_out(requests, _score)
 
     def model_names(self) -> list[str]:
-        return asyncio.run(self._listed())
+        return run_in_thread(self._listed())
 
     async def _listed(self) -> list[str]:
         async with Connection(self._address, self._limits, self._api_key) as connection:

@@ -35,7 +35,9 @@ IS_AS_GOOD = (
 LESS_OFTEN = "less often than they do with each other"
 IS_BELOW = f"It agrees with annotators {LESS_OFTEN} ({{machine}} and {{people}})."
 NOT_BEYOND_CHANCE = "no agreement beyond chance is shown"
-IS_OPEN = f"Whether it agrees with annotators {LESS_OFTEN} is not shown ({{machine}} and {{people}})."
+IS_OPEN = (
+    f"Whether it agrees with annotators {LESS_OFTEN} is not shown ({{machine}} and {{people}})."
+)
 IS_CHANCE = f"{NOT_BEYOND_CHANCE.capitalize()}, so it cannot stand in."
 OF_ALL_PLANNED = "It is stated of all ratings, once as many are there as were planned."
 NOT_STORED = (

@@ -73,7 +73,8 @@ def test_who_is_worth_a_look_for_most_reasons_comes_first(monkeypatch):
     pks = [make_participation(study, f"ann{n}").pk for n in range(4)]
     sign = Sign("checks", 0.5, 4, is_unusual=True)
     unusual = {pks[1]: [sign], pks[2]: [sign] * 3}
-    monkeypatch.setattr(people_table, "worth_a_look", lambda people: unusual)
+    for name in ("worth_a_look", "unusual_signs"):
+        monkeypatch.setattr(people_table, name, lambda people: unusual)
     entries = ledger(study, timezone.now())
     for listed in (first_people(entries, 2), people_on(entries, entries.people)[:2]):
         assert [one.participation.pk for one in listed] == [pks[2], pks[1]]

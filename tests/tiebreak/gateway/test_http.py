@@ -1,8 +1,10 @@
 """Requests and results over HTTP, one at a time and many at once."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -180,3 +182,11 @@ def test_two_batches_at_once_do_not_meet(stub):
     one, two = server.sample([request("a"), request("b")]), server.sample([request("c")])
 
     assert {next(one).id, next(two).id, next(one).id} == {"a", "b", "c"}
+
+
+def test_models_are_listed_where_a_loop_runs_already(stub):
+    async def cell_of_a_notebook():
+        return connect(stub).model_names()
+
+    with ThreadPoolExecutor(1) as notebook:  # after a test in a browser, this thread has a loop
+        assert notebook.submit(asyncio.run, cell_of_a_notebook()).result() == [MODEL]
