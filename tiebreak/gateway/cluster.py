@@ -34,9 +34,15 @@ NOT_THERE = (
     "No Ray cluster answers at {}. Start one there with `ray start --head`, or correct the address."
 )
 NOT_ENOUGH = "The Ray cluster has no {}, which each actor needs. Add a host that has one."
+ANOTHER = (
+    "This process works on the Ray cluster {} already, and can have only one. Name the same one for all"
+    " models, or stop the process first."
+)
 DIED = "The engine died {} times while it worked on this request alone."
 ALL_DIED = "The engine died {} times without an answer. Look at the logs of Ray and at the memory."
 Work = Callable[[Any], Any]
+# The address by which this process joined its cluster; empty for one of this machine.
+_joined: dict[str, str] = {}
 
 
 @dataclass
@@ -166,6 +172,8 @@ def _of(actor: Any, busy: dict[Any, tuple[Any, _Lot]]) -> list[Any]:
 def _connected(address: str) -> Any:
     """Return Ray, connected to a cluster or to one that is started here. A process has only one."""
     ray = optional.load("ray")
+    if ray.is_initialized() and _joined.get("address", address) != address:
+        raise GatewayError("bad_settings", ANOTHER.format(_joined["address"] or "of this machine"))
     if not ray.is_initialized():
         if address:
             _check_answers(address)
@@ -174,6 +182,7 @@ def _connected(address: str) -> Any:
             ray.init(**where, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise GatewayError("unreachable", f"{NOT_THERE.format(address)} ({error})") from error
+        _joined["address"] = address
     return ray
 
 

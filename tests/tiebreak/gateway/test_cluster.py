@@ -77,6 +77,15 @@ def test_an_address_that_does_not_answer_is_named_at_once(bundle, tmp_path, caps
 
 
 @with_ray
+def test_a_process_does_not_work_on_another_cluster_than_the_one_that_is_named():
+    list(models().sample(requests(1)))
+    elsewhere = ClusterModels(FragileModels, "fake", needs_gpu=False, address="127.0.0.1:1")
+    with pytest.raises(GatewayError) as refusal:
+        list(elsewhere.sample(requests(1)))
+    assert refusal.value.code == "bad_settings"
+
+
+@with_ray
 @pytest.mark.parametrize("similarity", ["rouge1", "bertscore_length_adjusted"])
 def test_scores_are_those_of_this_process(bundle, tmp_path, similarity):  # noqa: F811
     found = []
