@@ -15,17 +15,15 @@ from math import log
 
 import numpy as np
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from scipy.stats import wilcoxon
 
 from studies.models import Generation, Study
 from tests.annotation.annotators import annotator
-from tests.api.clients import at, program
+from tests.api.clients import at
 from tests.pages import send
-from tests.tiebreak.gateway import stub_server
-from tests.tiebreak.gateway.stub_server import Handler, StubServer, text_of
+from tests.tiebreak.gateway.stub_server import Handler, text_of
 from tiebreak.cli import main
 from tiebreak.stats import discernment, summarise_discernment
 
@@ -83,19 +81,9 @@ class Models(Handler):
         return "3" if self.damage.get(text) == criterion else "5"
 
 
-@pytest.fixture
-def ruth(settings, tmp_path, monkeypatch):
-    """Return a researcher's program and browser, with the model server."""
-    user = User.objects.create_user("ruth", is_staff=True)
-    browser = Client()
-    browser.force_login(user)
-    settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
+@pytest.fixture(autouse=True)
+def _nothing_is_damaged(monkeypatch):
     monkeypatch.setattr(Models, "damage", {}, raising=False)
-    monkeypatch.setattr(stub_server, "Handler", Models)
-    with StubServer(owner="other") as stub:
-        server = {"provider": "http", "base_url": stub.base_url, "allowed_hosts": [stub.host]}
-        settings.TIEBREAK_MODEL_SERVERS = {"lab": server}
-        yield program(user), browser
 
 
 def post(client: Client, view: str, *arguments, **values):

@@ -13,7 +13,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -23,10 +22,9 @@ from metrics.exports.document.machine_raters import cost_sections
 from metrics.models import Licence
 from metrics.results.selectors import stored_report
 from studies.models import Study
-from tests.api.clients import at, program
+from tests.api.clients import at
 from tests.papers.test_dhp import exported, post
-from tests.tiebreak.gateway import stub_server
-from tests.tiebreak.gateway.stub_server import Handler, StubServer, text_of
+from tests.tiebreak.gateway.stub_server import Handler, text_of
 from tiebreak.cli import main
 from tiebreak.reading.figures.systems.leaderboard import ALONE
 
@@ -61,20 +59,6 @@ class Models(Handler):
         if "What a model made up" in asked:
             is_right = False
         return "A" if (a > b) == is_right else "B"
-
-
-@pytest.fixture
-def ruth(settings, tmp_path, monkeypatch):
-    """Return a researcher's program and browser, with the model server."""
-    user = User.objects.create_user("ruth", is_staff=True)
-    browser = Client()
-    browser.force_login(user)
-    settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
-    monkeypatch.setattr(stub_server, "Handler", Models)
-    with StubServer(owner="other") as stub:
-        server = {"provider": "http", "base_url": stub.base_url, "allowed_hosts": [stub.host]}
-        settings.TIEBREAK_MODEL_SERVERS = {"lab": server}
-        yield program(user), browser
 
 
 def kind_of(item: int) -> str:

@@ -14,7 +14,6 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from scipy.stats import spearmanr
@@ -23,9 +22,9 @@ from annotation.exports.ratings import rating_rows
 from metrics.results.services import refresh_report
 from studies.models import Generation, SeparabilityScore, Study
 from tests.annotation.annotators import annotator, texts_of
-from tests.api.clients import at, program, rows_of
-from tests.tiebreak.gateway import stub_server
-from tests.tiebreak.gateway.stub_server import Handler, StubServer, text_of
+from tests.api.clients import at, rows_of
+from tests.papers.test_dhp import post
+from tests.tiebreak.gateway.stub_server import Handler, text_of
 
 pytestmark = pytest.mark.django_db
 NOTES, WORDS, K, DRAWN, PAIRS, PEOPLE = 22, 10, 5, 14, 5, 3
@@ -59,25 +58,6 @@ class Models(Handler):
         random.Random(index).shuffle(words)
         chat = {"message": {"role": "assistant", "content": " ".join(words)}}
         return {"index": index, "finish_reason": "stop", **chat}
-
-
-@pytest.fixture
-def ruth(settings, monkeypatch):
-    """Return a researcher's program and browser, with the model server."""
-    user = User.objects.create_user("ruth", is_staff=True)
-    browser = Client()
-    browser.force_login(user)
-    monkeypatch.setattr(stub_server, "Handler", Models)
-    with StubServer(owner="other") as stub:
-        server = {"provider": "http", "base_url": stub.base_url, "allowed_hosts": [stub.host]}
-        settings.TIEBREAK_MODEL_SERVERS = {"lab": server}
-        yield program(user), browser
-
-
-def post(client: Client, view: str, *arguments, **values):
-    answer = client.post(at(view, *arguments), json.dumps(values), content_type="application/json")
-    assert answer.status_code in {200, 201}, answer.content
-    return answer.json()
 
 
 def created(client: Client) -> Study:
