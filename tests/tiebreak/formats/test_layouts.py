@@ -78,6 +78,23 @@ ASKED = {
     "225_judges_both_orders.csv",
     "231_answers_in_one_cell.tsv",
     "238_three_samples_nested.json",
+    # Nobody is named, or only by the file, and columns beside labels may have labels, too.
+    "273_annotator_1.csv",
+    "274_human_label_beside_top1.csv",
+    "275_human_annotations.csv",
+    "278_nine_scores_flag_overall_rank.csv",
+    "280_winner_and_scores_a_b_hidden_labels.jsonl",
+    "283_object_count_and_human.csv",
+    "285_category_sentiment_urgency_review.csv",
+    "286_pairs_repeat_sources_winner_model.csv",
+    "288_six_flags_and_lines_by_file.csv",
+    "297_site_criterion_winner_with_sums.csv",
+    "299_worker-1.json",
+    # Answers in a worker's own words, sessions or ids that may be raters, and a title over two columns.
+    "277_mturk_batch_emotion.csv",
+    "287_chosen_not_chosen_by_session.csv",
+    "293_rater1.csv",
+    "298_id_is_the_annotator_two_labels.csv",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {

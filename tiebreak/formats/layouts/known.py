@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from tiebreak.errors import DomainError
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import BLANK
+from tiebreak.formats.layouts.unnamed import numbers_rows
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import is_computed, role_of
 from tiebreak.formats.tables.names import other_side, words_of
@@ -65,7 +66,8 @@ class Known:
     def is_key(self, column: Column) -> bool:
         is_numbering = column.is_number and column.filled > 2 and column.distinct == column.filled
         is_first = column.name == next(iter(self.profile.columns))
-        return self.roles.get(column.name) == "unit" or (is_numbering and is_first)
+        is_row = is_numbering and (is_first or numbers_rows(column))
+        return self.roles.get(column.name) == "unit" or is_row
 
     def candidates(self) -> list[Column]:
         return [c for c in self.free if self.is_label(c) and not is_computed(c.name)]

@@ -59,7 +59,7 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     """Return one column of labels, or one for each criterion, where a column names the rater."""
     # A preference is not taken for two labels, of what was preferred and of the other.
     free = [c for c in table.candidates() if c not in table.compared()]
-    free = [c for c in free if not (is_fact(c.name) or "measured" in kinds_of(c.name))]
+    free = [c for c in free if not (is_fact(c.name) or _is_measure(c))]
     # A text that is the same for all raters of an item is what they rated.
     texts = [c for c in free if c.is_prose and (c.repeats < 1.5 or not table.differs(c, keys))]
     free = [c for c in free if not (is_remark(c) or c in texts)] or free
@@ -75,9 +75,11 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
         # Beside several scores, what is said with yes or no, or on their scale, is one more of them.
         criteria = [c for c in free if c in named or is_criterion(c.name)]
         alike = [c for c in differing if not named or c.values <= TRUTHS]
-        alike += [
-            c for c in differing if c.is_number and c.distinct > 2 and shares_labels(c, criteria)
-        ]
+        # Of one rater, labels of an item never differ.
+        points = [c for c in (differing if table.is_shared(keys) else free) if c.is_number]
+        judged = [c for c in points if "judged" in kinds_of(c.name) and not c.values <= {"0", "1"}]
+        points = [c for c in points if c in judged or (c in differing and c.distinct > 2)]
+        alike += [c for c in points if shares_labels(c, criteria)]
         named = [c for c in free if c in criteria or c in alike]
     plain = [c for c in table.free if table.roles[c.name] == "label" and not c.is_prose]
     plain = [c for c in plain if not is_remark(c)]
@@ -102,6 +104,12 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
         return [Cell(chosen[0].name)]
     check_criteria(chosen)
     return [Cell(c.name, "", c.name.strip()) for c in chosen]
+
+
+def _is_measure(column: Column) -> bool:
+    """Whether a name says what a program measures: `loss`, but not with yes or no `loss of content`."""
+    kinds = kinds_of(column.name)
+    return "measured" in kinds and not ("judged" in kinds and column.values <= TRUTHS)
 
 
 def _ask_if_ranked(table: Known, chosen: Sequence[Column], keys: Sequence[str]) -> None:

@@ -9,9 +9,9 @@ from tiebreak.formats.layouts.grids import follows
 from tiebreak.formats.rating_names import is_computed, is_fact, kinds_of, role_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.names import other_side, says, words_of
-from tiebreak.formats.tables.profiles import Column, Profile, is_number
+from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile, is_number
 
-MAX_WORDS, MAX_LABELS, POINTS = 3, 12, (-10, 100)
+MAX_WORDS, MAX_LABELS, MIN_REPEATS, POINTS = 3, 12, 1.5, (-10, 100)
 # Names of labels that may as well be those of a text, a pupil's year, a measure or a group.
 _VAGUE = frozenset(("answer", "answers", "response", "responses", "value", "class", "grade"))
 SOURCES = {"human", "judge"}
@@ -62,11 +62,24 @@ def labels_of_one(
     unclear += [
         c for c in columns if c not in named and c.distinct > 1 and _WORDED.fullmatch(c.name)
     ]
+    unclear += _words_beside(columns, labels)
     labels = [c for c in columns if c in labels or c in near]
     computed = [c for c in (*labels, *unclear) if _follows(c, labels, profile.head)]
     unclear += _of_no_pair(labels, profile.columns)
     kept = [c for c in labels if c not in computed and c not in unclear]
     return kept, [c for c in unclear if c not in computed], computed
+
+
+def _words_beside(columns: Sequence[Column], labels: Sequence[Column]) -> list[Column]:
+    """Return the columns next to labels in words, and next to these, that have a few words of their own."""
+    worded = [c for c in columns if not c.is_number and 1 < c.distinct <= MAX_LABELS]
+    worded = [c for c in worded if c.repeats >= MIN_REPEATS and c.words <= MAX_WORDS * c.filled]
+    of_words = [c for c in labels if not c.is_number]
+    runs = [
+        [*run] for is_run, run in groupby(columns, lambda c: c in worded or c in of_words) if is_run
+    ]
+    beside = [c for run in runs if any(c in of_words for c in run) for c in run]
+    return [c for c in beside if c not in labels and _is_named(c) is None and not is_item_part(c)]
 
 
 def _has_labels(column: Column) -> bool:
@@ -128,7 +141,8 @@ def is_no_answer(column: Column) -> bool:
 
 def is_remark(column: Column) -> bool:
     """Whether a column has what a rater remarked; a French `note` is a mark, and a number."""
-    return any(says(w, "remark") for w in words_of(column.name)[-1:]) and not column.is_number
+    is_called = any(says(word, "remark") for word in words_of(column.name)[-1:])
+    return is_called and (not column.is_number or column.values <= TRUTHS)
 
 
 def _of_no_pair(labels: Sequence[Column], names: Iterable[str]) -> list[Column]:
@@ -169,11 +183,16 @@ def _follows(column: Column, labels: Sequence[Column], rows: Sequence[Row]) -> b
 
 def is_item_part(column: Column) -> bool:
     """Whether a column is part of what names an item, and no number of a row and no rater."""
-    name = column.name.strip().casefold()
-    if column.distinct < 2 or _RECORDS.fullmatch(name) or is_no_answer(column):
+    if column.distinct < 2 or numbers_rows(column) or is_no_answer(column):
         return False
+    name = column.name.strip().casefold()
     is_part = any(says(column.name, role) for role in _OF_ITEMS) or _PARTS.search(name)
     return bool(is_part) or role_of(column.name) in ("unit", "instance")
+
+
+def numbers_rows(column: Column) -> bool:
+    """Whether a column's name says that it numbers the rows of a file: `Unnamed: 0`, `row_id`."""
+    return _RECORDS.fullmatch(column.name.strip().casefold()) is not None
 
 
 def may_number_answers(column: Column) -> bool:
