@@ -50,6 +50,7 @@ from tiebreak.digits import percent
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
 from tiebreak.reading.words import counted
+from tiebreak.report.analysis_plan import ELO_SETTINGS
 
 Response = HttpResponseRedirect
 NINE_IN_TEN = "Leave empty for nine in ten of the items; from four items on, one may be wrong."
@@ -313,6 +314,7 @@ class AnalysisPlanStep(CollectingStep):
             " what departed from them.",
         ),
         _part("What the report leads with", "main_machine", "similarity"),
+        _part("Elo ratings", *ELO_SETTINGS, classes=("collapse",)),
     )
 
     def get_form(

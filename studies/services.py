@@ -23,8 +23,9 @@ from studies.models import (
     StudyVersion,
     System,
 )
-from studies.models.settings import FrozenSettings, VersionedSettings, fields_of
+from studies.models.settings import FreeSettings, FrozenSettings, VersionedSettings, fields_of
 from tiebreak.errors import DomainError
+from tiebreak.report.analysis_plan import ELO_SETTINGS
 
 Row = TypeVar("Row", bound=Model)
 
@@ -36,6 +37,8 @@ NOT_DELETED = (
 )
 HAS_TEXTS = "The study has texts already, or was opened. Import the file as a new study instead."
 MOST_ANSWERS = "the one with the most answers"
+# Settings of the analysis, whose changes are logged once the study was opened.
+LOGGED = {name: fields_of(FreeSettings)[name] for name in ELO_SETTINGS}
 FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
 
@@ -79,8 +82,8 @@ def record_event(
 def save_design(*, study: Study, by: User | None = None) -> Study:
     """Save an edited study. Raises `DomainError` if a frozen setting was changed.
 
-    In an opened study, new texts or limits get a version, and the choice of the main machine rater is
-    logged, because it may be made after a look at the results.
+    In an opened study, new texts or limits get a version, and settings of the analysis are logged, because
+    they may be chosen after a look at the results.
     """
     stored = Study.objects.select_for_update().filter(pk=study.pk).first()
     if stored is not None and is_frozen(stored):
@@ -94,10 +97,21 @@ def save_design(*, study: Study, by: User | None = None) -> Study:
     study.save()
     if is_frozen(study):
         record_version(study=study)
-    if stored is not None and is_frozen(stored) and stored.main_machine != study.main_machine:
+    if stored is not None and is_frozen(stored):
+        _log_analysis(stored, study, by)
+    return study
+
+
+def _log_analysis(stored: Study, study: Study, by: User | None) -> None:
+    """Log which settings of the analysis were changed."""
+    if stored.main_machine != study.main_machine:
         details = {"from": stored.main_machine, "to": study.main_machine or MOST_ANSWERS}
         record_event(study=study, verb=StudyEvent.Verb.MAIN_MACHINE, by=by, details=details)
-    return study
+    for name, field in LOGGED.items():
+        before, after = getattr(stored, name), getattr(study, name)
+        if before != after:
+            changed = {"setting": str(field.verbose_name), "from": before, "to": after}
+            record_event(study=study, verb=StudyEvent.Verb.ANALYSIS, by=by, details=changed)
 
 
 @transaction.atomic

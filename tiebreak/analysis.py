@@ -11,6 +11,7 @@ from tiebreak.formats.layouts import Choice
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.source import Source, source_of_rows
+from tiebreak.stats import EloConstants
 from tiebreak.stats.machines.alternative_annotators import EPSILON
 
 UNKNOWN_CRITERION = "scales names the criterion {name!r}, which has no ratings. The criteria with ratings are: {names}."
@@ -29,6 +30,7 @@ def analyze(
     sections: Collection[str] = (),
     epsilon: float = EPSILON,
     core: bool = False,
+    elo_constants: EloConstants | None = None,
 ) -> Report:
     """Return the report of ratings, with the numbers of the command ``tiebreak analyze``.
 
@@ -60,6 +62,9 @@ def analyze(
         The allowance of the alternative annotator test, from 0 to 1.
     core : bool, default False
         Whether to compute only what the leading numbers and their strata need.
+    elo_constants : EloConstants, optional
+        Constants K, α, β and T of the section ``elo``. By default, those of the bundle's study, or the
+        published ones.
 
     Returns
     -------
@@ -102,6 +107,7 @@ def analyze(
         core=core,
         main_machine=source.main_machine,
         simple_raters=source.simple_raters,
+        elo_constants=elo_constants or source.elo_constants,
     )
     if unrated := [name for name in declared if name not in report.criteria]:
         names = ", ".join(report.criteria_order) or "none"

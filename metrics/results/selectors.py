@@ -17,7 +17,7 @@ from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.lines import Batch
 from tiebreak.formats.ratings import canonical_digest, ratings_of
 from tiebreak.report import REPORT_VERSION, Report
-from tiebreak.report.analysis_plan import plan_of
+from tiebreak.report.analysis_plan import ELO_SETTINGS, elo_constants_of, plan_of
 from tiebreak.report.model.report import Origin
 from tiebreak.report.registry import after_closing
 from tiebreak.report.source import Source
@@ -49,6 +49,7 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
         *(table, scales, origin, plan, is_closed(study.pk), study.main_machine),
         simple_raters=simple_raters_of(study),
         separability_ends=separability_ends(study) if chosen else {},
+        elo_constants=elo_constants_of({name: getattr(study, name) for name in ELO_SETTINGS}),
     )
 
 

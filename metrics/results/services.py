@@ -28,6 +28,7 @@ from studies.models import Study, Unit
 from tiebreak import __version__
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
+from tiebreak.report.analysis_plan import ELO_SETTINGS
 from tiebreak.report.model.report import OPTIONAL_SECTIONS, CriterionSection
 from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
@@ -69,19 +70,21 @@ def watermark_now(study: Study) -> tuple[str, datetime]:
     not grow with the study.
     """
     newest = Subquery(Rating.objects.order_by("-pk").values("pk")[:1])
-    changes, key, rows, newest_key, status, main_machine, now = (
+    changes, key, rows, newest_key, status, *analysis, now = (
         Study.objects.filter(pk=study.pk)
         .annotate(
             whole=FilteredRelation("report_snapshots", condition=Q(report_snapshots__digest=""))
         )
         .values_list(
             *("report_changes__n", "whole__settled_key", "whole__settled_rows", newest),
-            *("status", "main_machine", Now()),
+            *("status", "main_machine"),
+            *ELO_SETTINGS,
+            Now(),
         )
         .get()
     )
     total = _count_ratings(study, key or 0, rows or 0, newest_key or 0)
-    state = f"{REPORT_FORM}-{total}-{changes or 0}-{_design(study, main_machine)}"
+    state = f"{REPORT_FORM}-{total}-{changes or 0}-{_design(study, analysis)}"
     return (f"{state}-closed" if status == Study.Status.CLOSED else state), now
 
 
@@ -102,14 +105,14 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
     return rows + Rating.objects.alias(of=of_unit).filter(pk__gt=key, of=study.pk).count()
 
 
-def _design(study: Study, main_machine: str) -> str:
-    """Return a digest of the names and scales that the report uses, and of its main machine rater."""
+def _design(study: Study, analysis: list[Any]) -> str:
+    """Return a digest of the names and scales that the report uses, and of settings of the analysis."""
     kind = {name: Value(name, output_field=CharField()) for name in ("criterion", "system", "")}
     criteria = study.criteria.order_by().values_list(kind["criterion"], "name", "scale", "position")
     systems = study.study_systems.order_by().values_list(
         kind["system"], "system__name", kind[""], "position"
     )
-    design = repr([*sorted(criteria.union(systems, all=True)), main_machine])
+    design = repr([*sorted(criteria.union(systems, all=True)), *analysis])
     return hashlib.sha256(design.encode()).hexdigest()[:12]
 
 
@@ -163,6 +166,7 @@ def _built(source: Source, sections: tuple[str, ...]) -> Report:
         main_machine=source.main_machine,
         simple_raters=source.simple_raters,
         separability_ends=source.separability_ends,
+        elo_constants=source.elo_constants,
     )
 
 

@@ -55,6 +55,7 @@ class StudyEvent(models.Model):
         EXPERT_WEIGHTS = "expert-weights", "chose experts' weights"
         USE_SCORES = "use-scores", "chose the study of scores"
         MAIN_MACHINE = "main-machine", "chose the main machine rater"
+        ANALYSIS = "analysis", "changed a setting of the analysis"
         FOLLOW_UP = "follow-up", "made a follow-up study of a licence"
         RECOUNT = "recount", "recounted the ratings"
         MOVE = "move", "moved the study to another server"

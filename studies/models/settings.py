@@ -23,6 +23,8 @@ from studies.models.currencies import CurrencyField, validate_currency  # noqa: 
 from studies.models.shown_fields import validate_fields
 from studies.rendering.renderers import PLAIN, text_formats
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
+from tiebreak.stats import EloConstants
+from tiebreak.stats.rankings.elo import ELO_LIMITS
 
 MAX_PLAN = 10_000
 
@@ -339,6 +341,17 @@ class FrozenSettings(models.Model):
         abstract = True
 
 
+def _elo_constant(name: str, title: str, help_text: str) -> "models.FloatField[float, float]":
+    published = getattr(EloConstants(), name)
+    return models.FloatField(
+        title,
+        default=published,
+        db_default=published,
+        validators=between(*ELO_LIMITS[name]),
+        help_text=f"{help_text} Published with SEP-Elo: {published:g}.",
+    )
+
+
 class FreeSettings(models.Model):
     """Settings that may change at any time."""
 
@@ -406,6 +419,22 @@ class FreeSettings(models.Model):
         blank=True,
         help_text="The machine rater whose agreement with annotators is a leading number. Leave empty for"
         " the one with the most answers. Once the study has been opened, the log and the report say who chose it when.",
+    )
+    elo_step = _elo_constant(
+        "step", "step size of Elo ratings (K)", "How far one comparison moves them."
+    )
+    elo_alpha = _elo_constant(
+        "alpha",
+        "α of SEP-Elo",
+        "The step size is at most α times K, for the most separable instances.",
+    )
+    elo_beta = _elo_constant(
+        "beta",
+        "β of SEP-Elo",
+        "How steeply the step size rises with separability δ; 0 is not at all.",
+    )
+    elo_threshold = _elo_constant(
+        "threshold", "T of SEP-Elo", "The separability at which the step size is half of α times K."
     )
     comments = models.BooleanField(
         "annotators can leave a comment",

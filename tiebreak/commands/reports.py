@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tiebreak.optional import TYPESETTER, load
 from tiebreak.reading.document.of_report import document_of
 from tiebreak.reading.files import WRITTEN
 from tiebreak.reading.terminal import as_text
+from tiebreak.reading.words import ELO_SYMBOLS
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
@@ -33,7 +34,9 @@ from tiebreak.report.sections.machines.discernment import Weights
 from tiebreak.report.sections.machines.expert_weights import expert_weights
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
 from tiebreak.report.source import Source
+from tiebreak.stats import EloConstants
 from tiebreak.stats.machines.alternative_annotators import EPSILON
+from tiebreak.stats.rankings.elo import ELO_LIMITS, PAPER
 
 ALL_SECTIONS = "all"
 NOT_CLOSED = (
@@ -56,6 +59,7 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
     )
     _add_extent_options(parser)
     _add_knowledge_options(parser, source)
+    _add_elo_options(parser)
     add_json_option(parser)
 
 
@@ -65,7 +69,7 @@ def _add_extent_options(parser: ArgumentParser) -> None:
         "--section",
         action="append",
         default=[],
-        choices=sorted({*OPTIONAL_SECTIONS, ALL_SECTIONS}),
+        choices=sorted({*OPTIONAL_SECTIONS, *on_request(), ALL_SECTIONS}),
         metavar="NAME",
         help="also compute this section, which takes long: "
         f"{', '.join(on_request())}, or {ALL_SECTIONS}; may be repeated",
@@ -118,6 +122,18 @@ def _add_knowledge_options(parser: ArgumentParser, source: str) -> None:
         help="ratings in which machine raters scored single texts of the same instances, for the"
         " section scoring_against_pairwise; by default the source's",
     )
+
+
+def _add_elo_options(parser: ArgumentParser) -> None:
+    """Add an option for each constant of Elo ratings."""
+    for name, (low, high) in ELO_LIMITS.items():
+        parser.add_argument(
+            f"--elo-{name}",
+            type=float,
+            metavar=name.upper(),
+            help=f"constant {ELO_SYMBOLS[name]} of Elo ratings, from {low:g} to {high:g}; by default that of"
+            f" the study, or {getattr(PAPER, name):g}, as published",
+        )
 
 
 def analyze(options: Namespace, *, read: Callable[[Path, Choice], Source] = read_source) -> Outcome:
@@ -206,7 +222,14 @@ def _report(
         main_machine=source.main_machine,
         simple_raters=source.simple_raters,
         separability_ends=source.separability_ends,
+        elo_constants=_elo_constants(options, source),
     )
+
+
+def _elo_constants(options: Namespace, source: Source) -> EloConstants:
+    given = {name: getattr(options, f"elo_{name}") for name in ELO_LIMITS}
+    stated = {name: value for name, value in given.items() if value is not None}
+    return replace(source.elo_constants, **stated)
 
 
 def _checked(outcome: Outcome, checked: Sequence[CheckedAlpha]) -> Outcome:

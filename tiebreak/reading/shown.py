@@ -38,6 +38,7 @@ from tiebreak.reading.messages import (
 )
 from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import unreached, without_finding, without_interval
+from tiebreak.reading.words import elo_in_words
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.raters import Bias, BiasSection, RaterSets
 from tiebreak.report.model.report import CriterionSection
@@ -223,6 +224,8 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
         for title, scored in scores.items()
         if title not in (*measures, *drawn)
     ]
+    if ELO in measures and systems.elo_constants:
+        notes.append(f"{ELO}: {elo_in_words(systems.elo_constants)}")
     sets, names = systems.rank_sets or {}, best_first(systems)
     rows, states_lead = [], unreached(section) is None
     if sets and states_lead:

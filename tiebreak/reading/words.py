@@ -5,9 +5,13 @@ from collections.abc import Iterable
 from tiebreak.report.model.report import CriterionSection, Report
 from tiebreak.report.model.systems import PairCounts
 from tiebreak.scales import BAD, PREFERENCES, Scale
+from tiebreak.stats import EloConstants
 
 # Preference scales by the number of their answers; others are named after it.
 PREFERENCE_TITLES = {2: "Which is better", 3: "Which is better, with ties"}
+
+# Constants of Elo ratings as papers write them.
+ELO_SYMBOLS = {"step": "K", "alpha": "α", "beta": "β", "threshold": "T"}
 
 # How many instances a sentence names.
 MAX_NAMED = 3
@@ -26,6 +30,22 @@ RATING_GROUPS = {
     "partial": "Left out: part of a task that was left unfinished",
     "surplus": "Left out: the task already had all its responses",
 }
+
+
+def elo_in_words(constants: EloConstants) -> str:
+    """Return a sentence about the constants of Elo ratings, and whether they are the published ones.
+
+    >>> elo_in_words(EloConstants(step=16))
+    'Constants: K = 16, α = 2, β = 6, T = 0.4 (published with SEP-Elo: K = 4, α = 2, β = 6, T = 0.4).'
+    """
+    used, published = map(_constants, (constants, EloConstants()))
+    if used == published:
+        return f"Constants: {used} (as published with SEP-Elo)."
+    return f"Constants: {used} (published with SEP-Elo: {published})."
+
+
+def _constants(constants: EloConstants) -> str:
+    return ", ".join(f"{ELO_SYMBOLS[name]} = {value:g}" for name, value in vars(constants).items())
 
 
 def counts_of(section: CriterionSection) -> tuple[PairCounts, ...]:

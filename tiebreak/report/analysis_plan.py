@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tiebreak.report.model.report import AnalysisPlan
+from tiebreak.stats import EloConstants
+from tiebreak.stats.rankings.elo import ELO_LIMITS
 
 COMPLETE = "complete"
 NOT_RATED = "The analysis plan names this criterion, but it has no ratings."
@@ -32,6 +34,22 @@ def plan_of(settings: Mapping[str, Any]) -> AnalysisPlan | None:
         known_order=names_in(settings.get("known_order", "")),
     )
     return None if plan == AnalysisPlan((), "", "", COMPLETE) else plan
+
+
+# The constants of Elo ratings, by the names of the settings that have them.
+ELO_SETTINGS = {f"elo_{name}": name for name in ELO_LIMITS}
+
+
+def elo_constants_of(settings: Mapping[str, Any]) -> EloConstants:
+    """Return the constants of Elo ratings that a study's settings state; the published ones by default.
+
+    Raises `InvalidInput` if one is outside its limits.
+
+    >>> elo_constants_of({"elo_step": 16})
+    EloConstants(step=16.0, alpha=2.0, beta=6.0, threshold=0.4)
+    """
+    stated = {name: settings[key] for key, name in ELO_SETTINGS.items() if key in settings}
+    return EloConstants(**{name: float(value) for name, value in stated.items()})
 
 
 def names_in(text: object) -> tuple[str, ...]:

@@ -30,8 +30,10 @@ from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.sections.machines.discernment import Weights, over_criteria
 from tiebreak.report.sections.raters.strata import no_strata
 from tiebreak.report.source import Source
+from tiebreak.stats import EloConstants
 from tiebreak.stats.core.validation import check_share
 from tiebreak.stats.machines.alternative_annotators import EPSILON
+from tiebreak.stats.rankings.elo import PAPER
 
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
@@ -60,6 +62,7 @@ def build_report(
     main_machine: str = "",
     simple_raters: Collection[str] = (),
     separability_ends: Mapping[str, tuple[float, ...]] = NO_ENDS,
+    elo_constants: EloConstants = PAPER,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -107,6 +110,8 @@ def build_report(
     separability_ends : mapping of str to tuple of float, optional
         The smallest and the largest δ by criterion, for ratings that are a part of a study: its ranges
         are then those of the whole study. By default they are those of the ratings.
+    elo_constants : EloConstants, optional
+        Constants K, α, β and T of the section ``elo``; by default the published ones.
 
     Returns
     -------
@@ -147,7 +152,8 @@ def build_report(
 
     def analysis(criterion: Criterion) -> Analysis:
         seeds = Seeds(seed, (criterion.name,))
-        return Analysis(criterion, seeds, replicates, epsilon, preferences, known, scored)
+        known_elsewhere = known, scored, elo_constants
+        return Analysis(criterion, seeds, replicates, epsilon, preferences, *known_elsewhere)
 
     options = _Options(sections, core, analysis, main_machine, simple_raters)
     origin = source or Origin("file", digest)
@@ -201,6 +207,7 @@ def build_section(
     weights: Weights | None = None,
     scores: Source | None = None,
     separability_ends: Mapping[str, tuple[float, ...]] = NO_ENDS,
+    elo_constants: EloConstants = PAPER,
 ) -> RequestedSection:
     """Compute one section on request alone, as `build_report` would."""
     check_sections([name])
@@ -210,7 +217,8 @@ def build_section(
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     for criterion in _as_in_whole(criteria, separability_ends):
         seeds = Seeds(seed, (criterion.name,))
-        analysis = Analysis(criterion, seeds, replicates, criteria=preferences, scored=scored)
+        known: Any = {"scored": scored, "elo_constants": elo_constants}
+        analysis = Analysis(criterion, seeds, replicates, criteria=preferences, **known)
         parts, problems = _made({name: partial(SECTIONS[name].compute, analysis)}, criterion)
         if name in parts:
             section.criteria[criterion.name] = parts[name]

@@ -12,7 +12,9 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model.report import CriterionSection
+from tiebreak.stats import EloConstants
 from tiebreak.stats.machines.alternative_annotators import EPSILON
+from tiebreak.stats.rankings.elo import PAPER
 
 Question = Literal["systems", "raters", "machines", "planning"]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +38,8 @@ class Analysis:
     """Systems in an order that is known from elsewhere, best first."""
     scored: Sequence[Criterion] = ()
     """Criteria with scores of single texts, to compare with comparisons."""
+    elo_constants: EloConstants = PAPER
+    """Constants of Elo ratings."""
 
 
 @dataclass(frozen=True, kw_only=True)

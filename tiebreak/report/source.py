@@ -20,8 +20,10 @@ from tiebreak.formats.layouts import Choice, Existing, read_existing
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.rows import Row
 from tiebreak.formats.spec import STUDY_FILE
-from tiebreak.report.analysis_plan import plan_of
+from tiebreak.report.analysis_plan import elo_constants_of, plan_of
 from tiebreak.report.model.report import AnalysisPlan, Origin
+from tiebreak.stats import EloConstants
+from tiebreak.stats.rankings.elo import PAPER
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Source:
 
     ``is_closed`` says that collection has ended, ``main_machine`` names the machine rater
     that was chosen to lead, and ``simple_raters`` those that follow a simple rule. ``separability_ends`` are those of the study of which this
-    is a part (`build_report`). ``read`` says in a sentence what was read, and ``notes`` how.
+    is a part (`build_report`), and ``elo_constants`` those of its settings. ``read`` says in a sentence what was read, and ``notes`` how.
     """
 
     table: RatingTable
@@ -43,6 +45,7 @@ class Source:
     read: str = ""
     notes: tuple[str, ...] = ()
     separability_ends: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    elo_constants: EloConstants = PAPER
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -121,6 +124,7 @@ def read_source(path: Path, choice: Choice | None = None) -> Source:
             *(table, scales, origin, plan),
             main_machine=main_machine,
             simple_raters=simple_raters_in(folder),
+            elo_constants=elo_constants_of(bundle.spec.settings),
         )
 
 

@@ -90,6 +90,7 @@ Controlled         what `controlled_win_rates` returns
 elo                expected Elo ratings over random orders; SEP-Elo with separabilities
 separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
+EloConstants       K, α, β and T, with the published values as defaults
 ranks              ranks with bootstrap intervals
 joint_ranks        ranks with intervals from the joint errors of the scores
 shared_ranks       ranks, shared by systems whose intervals overlap
@@ -317,7 +318,7 @@ from tiebreak.stats.machines.stacked_prediction import (
 )
 from tiebreak.stats.rankings.bradley_terry import BradleyTerry, bradley_terry
 from tiebreak.stats.rankings.controlled import Controlled, controlled_win_rates
-from tiebreak.stats.rankings.elo import Elo, elo, separability_step
+from tiebreak.stats.rankings.elo import Elo, EloConstants, elo, separability_step
 from tiebreak.stats.rankings.equivalence import SystemDifference, system_difference
 from tiebreak.stats.rankings.paired_tests import (
     PValueCurve,
@@ -458,6 +459,7 @@ __all__ = [  # noqa: RUF022
     "elo",
     "separability_step",
     "Elo",
+    "EloConstants",
     "ranks",
     "joint_ranks",
     "shared_ranks",

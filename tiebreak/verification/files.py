@@ -19,7 +19,7 @@ from tiebreak.formats.evidence import (
 )
 from tiebreak.formats.ratings import SUFFIXES, canonical_digest
 from tiebreak.report import REPORT_VERSION, build_report
-from tiebreak.report.analysis_plan import plan_of
+from tiebreak.report.analysis_plan import elo_constants_of, plan_of
 from tiebreak.report.model.report import Origin
 from tiebreak.report.registry import SECTIONS, on_request
 from tiebreak.verification.export import Export, NotChecked, check, needed
@@ -111,6 +111,7 @@ def report(export: Export, findings: Checked) -> None:
         & {*on_request()},
         main_machine=str(settings.get("main_machine", "")),
         simple_raters=simple_raters_in(export.folder),
+        elo_constants=elo_constants_of(settings),
     ).as_json()
     for about in stored["criteria"].values():
         for name in about.keys() & OF_SERVER:

@@ -44,6 +44,7 @@ DEVIATIONS = (
     StudyEvent.Verb.ACCEPT_LATE,
     StudyEvent.Verb.DECLINE_LATE,
     StudyEvent.Verb.MAIN_MACHINE,
+    StudyEvent.Verb.ANALYSIS,
 )
 
 

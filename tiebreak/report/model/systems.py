@@ -11,7 +11,7 @@ from tiebreak.report.model.fields import (
     Stratifier,
 )
 from tiebreak.report.model.success import KnownOrder
-from tiebreak.stats import Estimate, RankSet, SystemDifference
+from tiebreak.stats import EloConstants, Estimate, RankSet, SystemDifference
 from tiebreak.stats.core.results import NAN
 
 RankedBy = Literal["win_rate", "bradley_terry", "nothing"]
@@ -112,6 +112,8 @@ class SystemsSection:
     """Elo ratings, if they were asked for."""
     sep_elo: Estimates | None = None
     """Elo ratings weighted by separability, if they were asked for."""
+    elo_constants: EloConstants | None = None
+    """The constants of these Elo ratings."""
     prediction_powered: dict[str, Estimates] | None = None
     """Prediction-powered win rates for each machine that also rated units without human ratings.
     With fewer than 100 instances rated by humans, only if they were asked for."""

@@ -250,8 +250,13 @@ def as_criterion_weights(weights: npt.ArrayLike | None, *, criteria: int) -> Flo
 
 
 def check_share(number: float, *, name: str) -> None:
-    if not 0 <= number <= 1:
-        raise InvalidInput("out_of_range", f"{name} must be between 0 and 1; it is {number}.")
+    check_between(number, 0, 1, name=name)
+
+
+def check_between(number: float, low: float, high: float, *, name: str) -> None:
+    if not low <= number <= high:
+        sentence = f"{name} must be between {low:g} and {high:g}; it is {number}."
+        raise InvalidInput("out_of_range", sentence)
 
 
 def check_ddof(ddof: int) -> None:

@@ -6,7 +6,7 @@ rating decides the score.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from tiebreak.stats.core.validation import (
     as_groups,
     as_numbers,
     check_at_least,
+    check_between,
     check_resampling,
 )
 from tiebreak.stats.rankings.comparisons import Games
@@ -34,10 +35,48 @@ from tiebreak.stats.rankings.elo_errors import PlayedGames
 START = 1000.0
 SCALE = 400.0
 BASE = 10.0
-STEP = 4.0
+# From which to which number a constant may be set, by its name in `EloConstants`.
+ELO_LIMITS = {
+    "step": (0.01, 400.0),
+    "alpha": (0.01, 10.0),
+    "beta": (0.0, 100.0),
+    "threshold": (-1.0, 1.0),
+}
 ORDERS = 1000
 LINEARISED = "linearised over {clusters} {resampled}s, mean over orders, t{{scale}}"
 _BATCH_ELEMENTS = 2**24
+
+
+@dataclass(frozen=True)
+class EloConstants:
+    """Constants of Elo ratings and of SEP-Elo. The defaults are those of Ghosh et al. (2024).
+
+    Raises
+    ------
+    InvalidInput
+        If a constant is outside its limits in `ELO_LIMITS`.
+
+    Examples
+    --------
+    >>> EloConstants(step=16.0).threshold
+    0.4
+    """
+
+    step: float = 4.0
+    """Step size K of a game."""
+    alpha: float = 2.0
+    """Greatest factor α of the step size in SEP-Elo."""
+    beta: float = 6.0
+    """Slope β of the factor as a function of separability δ."""
+    threshold: float = 0.4
+    """Separability T at which the factor is α / 2."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            check_between(value, *ELO_LIMITS[name], name=name)
+
+
+PAPER = EloConstants()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +92,10 @@ class Elo:
 def separability_step(
     delta: npt.ArrayLike,
     *,
-    step: float = STEP,
-    alpha: float = 2.0,
-    beta: float = 6.0,
-    threshold: float = 0.4,
+    step: float = PAPER.step,
+    alpha: float = PAPER.alpha,
+    beta: float = PAPER.beta,
+    threshold: float = PAPER.threshold,
 ) -> FloatArray:
     """Compute the step size of a game in SEP-Elo.
 
@@ -100,7 +139,10 @@ def elo(
     system_b: Sequence[str],
     rng: np.random.Generator,
     separability: npt.ArrayLike | None = None,
-    step: float = STEP,
+    step: float = PAPER.step,
+    alpha: float = PAPER.alpha,
+    beta: float = PAPER.beta,
+    threshold: float = PAPER.threshold,
     clusters: npt.ArrayLike | None = None,
     orders: int = ORDERS,
     confidence_level: float = CONFIDENCE_LEVEL,
@@ -121,6 +163,8 @@ def elo(
         are left out.
     step : float, default 4.0
         Step size K of a game, before it is multiplied by the factor for separability.
+    alpha, beta, threshold : float, default 2.0, 6.0 and 0.4
+        Constants α, β and T of this factor; see `separability_step`.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. Units that share an instance are not independent.
     orders : int, default 1000
@@ -173,7 +217,8 @@ def elo(
     rows = as_counts(counts)
     steps = np.full(len(rows), float(step))
     if separability is not None:
-        steps = separability_step(_of_units(separability, len(rows)), step=step)
+        delta = _of_units(separability, len(rows))
+        steps = separability_step(delta, step=step, alpha=alpha, beta=beta, threshold=threshold)
     known = ~np.isnan(steps)
     games = Games.of(np.where(known[:, None], rows, 0), system_a=system_a, system_b=system_b)
     groups = None if clusters is None else as_groups(clusters, length=len(rows), name="clusters")

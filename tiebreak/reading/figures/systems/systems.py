@@ -26,7 +26,7 @@ from tiebreak.reading.findings import (
 )
 from tiebreak.reading.messages import NO_SEQUENCE_YET, NO_SHARED_RANK
 from tiebreak.reading.while_open import has_sequences, unreached, without_interval
-from tiebreak.reading.words import counted, counts_lines
+from tiebreak.reading.words import counted, counts_lines, elo_in_words
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection
@@ -266,7 +266,13 @@ def elo_figures(systems: SystemsSection) -> list[Figure]:
     ]
     chart = interval_chart(rows, finding=title, label="Elo rating")
     sentence = _why_undefined([*ratings.values(), *weighted.values()])
-    return [Figure("elo", title, sentence, chart, *table_of(rows), ELO_READING)]
+    columns, cells = table_of(rows)
+    reading = ELO_READING
+    if constants := systems.elo_constants:
+        reading += f" {elo_in_words(constants)}"
+        columns += tuple(vars(constants))
+        cells = tuple((*row, *vars(constants).values()) for row in cells)
+    return [Figure("elo", title, sentence, chart, columns, cells, reading)]
 
 
 @draws("win_or_tie")

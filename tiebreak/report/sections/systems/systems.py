@@ -26,6 +26,7 @@ from tiebreak.report.sections.systems.prediction_powered import (
 from tiebreak.report.sections.systems.simultaneous import PAIR, rank_sets_of, simultaneous_section
 from tiebreak.stats import (
     BradleyTerry,
+    EloConstants,
     Estimate,
     RankSet,
     elo,
@@ -39,6 +40,7 @@ from tiebreak.stats import (
 )
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.rankings.comparisons import DisconnectedError, Games
+from tiebreak.stats.rankings.elo import PAPER
 from tiebreak.stats.rankings.win_rates import NO_RATING
 
 
@@ -190,14 +192,22 @@ _added = partial(
     "Elo ratings",
     asks="How would Elo ratings, which earlier work reports, rank the systems?",
     offered=has_systems,
-    fills=("elo", "sep_elo"),
+    fills=("elo", "sep_elo", "elo_constants"),
+    options=("elo_constants",),
 )
-def elo_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
+def elo_section(
+    criterion: Criterion,
+    seeds: Seeds,
+    replicates: int,
+    *,
+    elo_constants: EloConstants = PAPER,
+) -> SystemsSection:
     compared, rates = _with_rates(criterion, seeds, replicates)
     return replace(
         rates,
-        elo=_elo(compared, seeds.generator("elo")),
-        sep_elo=_separability_elo(compared, seeds.generator("sep_elo")),
+        elo=_elo(compared, elo_constants, seeds.generator("elo")),
+        sep_elo=_separability_elo(compared, elo_constants, seeds.generator("sep_elo")),
+        elo_constants=elo_constants,
     )
 
 
@@ -322,14 +332,17 @@ def _strengths(
     return _all_systems(strengths, compared), _all_systems(strength_ranks, compared)
 
 
-def _separability_elo(compared: Comparisons, rng: np.random.Generator) -> Estimates:
+def _separability_elo(
+    compared: Comparisons, constants: EloConstants, rng: np.random.Generator
+) -> Estimates:
     if np.isnan(compared.separability).all():
         return _all_undefined(NO_SEPARABILITY, compared)
-    return _elo(compared, rng, compared.separability)
+    return _elo(compared, constants, rng, compared.separability)
 
 
 def _elo(
     compared: Comparisons,
+    constants: EloConstants,
     rng: np.random.Generator,
     separability: NDArray[np.float64] | None = None,
 ) -> Estimates:
@@ -345,6 +358,7 @@ def _elo(
     ratings = elo(
         compared.outcomes,
         **compared.names,
+        **vars(constants),
         separability=separability,
         clusters=compared.clusters,
         rng=rng,
