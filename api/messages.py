@@ -22,6 +22,7 @@ NO_SUCH_DATASET = "There is no such dataset, or you may not read it. Check the d
 NOT_FOUND = "There is nothing at this address. Check the path and the ids in it."
 NO_SUCH_JOB = "This study has no such job. Check the job's id in the list of jobs."
 NOT_A_DRY_RUN = "Only the jobs of dry runs can be deleted. Stop another job instead."
+NOT_TRIED = "No trial of a system of this study has an answer yet. Start one, and wait until its job is done."
 UNKNOWN_FIELD = "There is no field {!r} here. Leave it out."
 NEAREST_FIELD = "There is no field {!r} here. Leave it out, or did you mean {!r}?"
 INVALID_REQUEST = "The request has invalid values; see `problems`."

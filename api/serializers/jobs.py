@@ -57,6 +57,27 @@ class SamplingOptions(serializers.Serializer[Any]):
     )
 
 
+class TrialOptions(SamplingOptions):
+    system = serializers.CharField(max_length=200, help_text="The name of the system to try.")
+
+
+class TrialForecast(serializers.Serializer[Any]):
+    """What all texts of a system would take at the pace of its trial."""
+
+    job = serializers.CharField(source="job.public_id")
+    system = serializers.CharField()
+    texts = serializers.IntegerField(source="total", help_text="How many texts all would be.")
+    minutes = serializers.FloatField(source="whole.minutes", help_text="One after the other.")
+    prompt_tokens = serializers.IntegerField(source="whole.prompt_tokens", allow_null=True)
+    tokens = serializers.IntegerField(source="whole.tokens", allow_null=True)
+    amount = serializers.CharField(
+        source="whole.amount",
+        allow_null=True,
+        help_text="In the study's currency, at the prices of a judge of the same model; null if unknown.",
+    )
+    unknown_because = serializers.CharField(source="whole.unknown_because")
+
+
 class ModelCopiesOptions(serializers.Serializer[Any]):
     names = serializers.ListField(
         child=serializers.CharField(max_length=100),

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiResponse
 from annotation.exports.export_jobs import finished_export, start_export
 from annotation.imports.import_jobs import import_for
 from api.access import creator, visible_job, visible_jobs
-from api.messages import NOT_A_DRY_RUN
+from api.messages import NOT_A_DRY_RUN, NOT_TRIED
 from api.resources import Resource, endpoint
 from api.serializers.jobs import (
     BotOptions,
@@ -18,6 +18,8 @@ from api.serializers.jobs import (
     ModelCopiesOptions,
     SamplingOptions,
     ScoringOptions,
+    TrialForecast,
+    TrialOptions,
 )
 from api.validation import checked_form
 from jobs.models import Job
@@ -25,6 +27,7 @@ from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.exports.report_files import start_report_files
 from metrics.planning.forms import sampling_form, scoring_form
+from metrics.planning.trials import trial_of
 from recruitment.forms import DryRunForm
 from recruitment.services.dry_runs import (
     DryRunJob,
@@ -38,6 +41,8 @@ from studies.data.dataset_jobs import start_dataset_job
 from studies.data.model_copies import start_model_copies
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
+from studies.instance_selection.trial import start_trial
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 MAX_JOBS = 100
@@ -66,10 +71,35 @@ class Jobs(Resource):
     @endpoint(detail=False, takes=SamplingOptions, gives=JobSerializer, status=201)
     def sampling(self) -> JobRow:
         """Start generating texts."""
-        study, values = self.study(), self.values
-        values["temperatures"] = ", ".join(map(str, values["temperatures"]))
-        options = checked_form(sampling_form(study, values))
+        study = self.study()
+        options = self._sampling_options(study)
         return now(start_sampling(study=study, options=options, by=self.by))
+
+    @endpoint(detail=False, takes=TrialOptions, gives=JobSerializer, status=201)
+    def trial(self) -> JobRow:
+        """Try a system.
+
+        Asks it for three texts, which are not stored as texts: the job's result has them, with the prompt,
+        seconds and tokens of each.
+        """
+        study, system = self.study(), self.values["system"]
+        options = self._sampling_options(study)
+        return now(start_trial(study=study, system=system, options=options, by=self.by))
+
+    @endpoint(detail=False, method="get", url_path="trial-forecast", gives=TrialForecast)
+    def trial_forecast(self) -> Any:
+        """Read what all texts would take.
+
+        Time and cost of all texts of the system that was tried last, at the pace of its trial.
+        """
+        trial = trial_of(self.study())
+        if trial is None or "whole" not in trial:
+            raise DomainError("not_tried", NOT_TRIED, status=404)
+        return trial
+
+    def _sampling_options(self, study: Study) -> dict[str, Any]:
+        values = {**self.values, "temperatures": ", ".join(map(str, self.values["temperatures"]))}
+        return checked_form(sampling_form(study, values))
 
     @endpoint(
         detail=False,

@@ -27,7 +27,6 @@ from annotation.services.dummy_texts import dummy_texts, remove_dummy_generation
 from annotation.services.planning import draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
-from machine_raters.judging.costs import forecast, judge_with_prices
 from metrics.job_views import CHANGES
 from metrics.messages import (
     GENERATION_STARTED,
@@ -41,6 +40,7 @@ from metrics.planning.forms import DesignForm, Researcher, design_form, sampling
 from metrics.planning.score_distributions import scored_similarities
 from metrics.planning.separability_figure import selection_chart, separability_figure
 from metrics.planning.stages import stages_of
+from metrics.planning.trials import trial_of
 from recruitment.confirmations import replacing_plan
 from studies.access import Right, of_study, researchers_only, shows_study, study_for
 from studies.confirming import Question, ask, is_confirmed
@@ -181,25 +181,10 @@ def _jobs(study: Study) -> Json:
         "study": study,
         "jobs": rows,
         "is_moving": any(row.job.is_moving for row in rows),
-        "trial": _trial(study),
+        "trial": trial_of(study),
         "stages": stages_of(study),
         "is_draft": study.status == Study.Status.DRAFT,
     }
-
-
-def _trial(study: Study) -> Json | None:
-    """Return the newest trial of a system, with what all its texts would take at that pace."""
-    job = jobs_of(study).filter(kind=SystemTrialJob.name).first()
-    if job is None:
-        return None
-    texts, shown = job.result.get("texts", []), {"job": job, "system": job.options["system"]}
-    if not texts:
-        return shown
-    total, each = job.result["total"], job.result["each"]
-    judge = judge_with_prices(study, job.result["server"], job.result["language_model"])
-    seconds = sum(text["seconds"] for text in texts)
-    whole = forecast(judge, texts, seconds=seconds, total=total, each=each)
-    return shown | {"texts": texts, "total": total, "whole": whole}
 
 
 def _jobs_part(

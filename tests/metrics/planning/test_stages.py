@@ -10,6 +10,7 @@ from metrics.planning.separability_figure import selection_chart
 from metrics.planning.stages import stages_of
 from studies.instance_selection.scoring import score_separability
 from studies.models import Generation, InstanceSelection, Study, System
+from tests.api.clients import at as address, problem_of, program
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.pages import codes_on
@@ -153,6 +154,35 @@ def test_a_trial_costs_what_a_judge_of_the_same_model_would(client, tried):
     whole = client.get(at(tried)).context["trial"]["whole"]
     # 4 prompts of 100 tokens and 8 texts of 6, a thousandth for each token
     assert (whole["prompt_tokens"], whole["tokens"], whole["amount"]) == (400, 48, "0.4480")
+
+
+def test_a_program_tries_a_system_as_the_page_does(client, ruth, tried):
+    page = client.get(at(tried)).context["trial"]
+    by_program, key = program(ruth), tried.pk
+    body = {"server": "here", "samples": 2, "system": "system-1"}
+
+    def post(**changed):
+        answer = by_program.post(address("job-trial", key), body | changed, "application/json")
+        return answer.status_code, answer.json()
+
+    status, job = post()
+    assert (status, job["kind"], job["status"], job["done"]) == (201, "system-trial", "done", 3)
+    texts = job["result"]["texts"]
+    assert [text["text"] for text in texts] == [text["text"] for text in page["texts"]]
+    found = by_program.get(address("job-trial-forecast", key)).json()
+    whole = {name: page["whole"][name] for name in ("prompt_tokens", "tokens", "amount")}
+    assert found | whole == found
+    assert (found["job"], found["system"], found["texts"]) == (job["id"], "system-1", 8)
+    assert found["unknown_because"] == page["whole"]["unknown_because"]
+    assert not Generation.objects.exists()
+    assert post(system="none")[1]["code"] == "unknown_system"
+    assert post(server="x")[0] == 400
+
+
+def test_without_a_trial_there_is_no_forecast(ruth):
+    study = make_study(instances=2, member=ruth)
+    refusal = program(ruth).get(address("job-trial-forecast", study.pk))
+    assert problem_of(refusal) == (404, "not_tried")
 
 
 @pytest.mark.parametrize(
