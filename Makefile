@@ -46,7 +46,7 @@ vllm:
 	  echo "vLLM for the CPU could not be installed (above), so a server of the tests stands for it."
 
 test-encoders: encoders  ## Text similarities with real weights on the CPU, beside the packages they follow
-	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/exports/test_trl.py tests/tiebreak/gateway/test_cluster.py tests/machine_raters/baselines/test_baselines.py::test_the_bundled_encoder_compares_meanings
+	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/exports/test_trl.py tests/tiebreak/gateway/test_cluster.py tests/studies/instance_selection/test_scoring_on_cluster.py tests/machine_raters/baselines/test_baselines.py::test_the_bundled_encoder_compares_meanings
 
 test-vllm: encoders vllm  ## Requests to real vLLM on the CPU, and a whole study with it and real weights
 	@if [ -e $(VLLM)/vllm.installed ]; then export TIEBREAK_TEST_VLLM_PYTHON=$(abspath $(VLLM))/bin/python; fi; \

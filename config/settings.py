@@ -5,6 +5,7 @@ refuses to start with settings that are only safe in development.
 """
 
 import re
+from collections.abc import Collection
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -122,14 +123,18 @@ def _pair(name: str) -> tuple[str, str]:
 
 
 def _options(label: str) -> dict[str, Any]:
-    name = f"TIEBREAK_MODEL_OPTIONS_{label.upper()}"
+    return _object(f"TIEBREAK_MODEL_OPTIONS_{label.upper()}", '{"timeout_s": 600}')
+
+
+def _object(name: str, example: str, known: Collection[str] = ()) -> dict[str, Any]:
+    """Return a JSON object, which has only ``known`` keys if there are any."""
     try:
-        options = env.json(name, default={})
+        value = env.json(name, default={})
     except ValueError:
-        options = None
-    if not isinstance(options, dict):
-        raise ImproperlyConfigured(f'{name} must be a JSON object such as {{"timeout_s": 600}}.')
-    return options
+        value = None
+    if not isinstance(value, dict) or (known and value.keys() - {*known}):
+        raise ImproperlyConfigured(f"{name} must be a JSON object such as {example}.")
+    return value
 
 
 def _servers(name: str) -> dict[str, dict[str, Any]]:
@@ -626,6 +631,11 @@ TIEBREAK_ENCODER = str(env.str("TIEBREAK_ENCODER", default=""))
 TIEBREAK_ENCODER_DEVICE = str(env.str("TIEBREAK_ENCODER_DEVICE", default="cpu"))
 TIEBREAK_ENCODER_DTYPE = _choice(
     "TIEBREAK_ENCODER_DTYPE", ("float32", "bfloat16", "float16"), "float32"
+)
+# The Ray cluster whose actors score separability, as a JSON object with its address and the number of
+# actors, such as {"address": "head:6379", "actors": 4}. By default, workers score themselves.
+TIEBREAK_SCORING_RAY = _object(
+    "TIEBREAK_SCORING_RAY", '{"address": "head:6379", "actors": 4}', ("address", "actors")
 )
 # Whether the workers that score separability have packages that the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)

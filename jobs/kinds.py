@@ -55,6 +55,10 @@ class JobKind(ABC):
         """Return the name of the Celery queue for a job with these options."""
         return self.queue
 
+    def lanes_for(self, options: Json) -> int:  # noqa: ARG002  for subclasses
+        """Return how many workers may share a job with these options."""
+        return self.lanes
+
     def summary(self, job: Job) -> str:  # noqa: ARG002  for subclasses
         """Return the options that tell a job apart from others of its kind, for its list."""
         return ""

@@ -94,7 +94,7 @@ def send(job: Job) -> None:
     """
     settled = [ChunkStatus.DONE, ChunkStatus.FAILED]
     chunks = job.chunks.exclude(status__in=settled).count() if job.planned_at else 1
-    send_messages(job, max(1, min(chunks, kind_of(job).lanes)))
+    send_messages(job, max(1, min(chunks, kind_of(job).lanes_for(job.options))))
 
 
 def send_messages(job: Job, number: int) -> None:

@@ -138,7 +138,8 @@ def _claim(job: Job, kind: JobKind, now: datetime) -> JobChunk | None:
     """Claim the next chunk that is free. Returns None if as many workers as may are at work."""
     free = Q(status=ChunkStatus.WAITING) | Q(status=ChunkStatus.RUNNING, lease_until__lte=now)
     candidates = job.chunks.filter(free, IS_RUNNING, attempts__lt=kind.max_attempts)
-    while job.chunks.filter(status=ChunkStatus.RUNNING, lease_until__gt=now).count() < kind.lanes:
+    lanes = kind.lanes_for(job.options)
+    while job.chunks.filter(status=ChunkStatus.RUNNING, lease_until__gt=now).count() < lanes:
         chunk = candidates.order_by("number").first()
         if chunk is None:
             break

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest
 
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
+from tiebreak.gateway import GatewayError
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def as_not_found() -> Iterator[None]:
 def as_command_error() -> Iterator[None]:
     try:
         yield
-    except (DomainError, InvalidInput) as refusal:
+    except (DomainError, InvalidInput, GatewayError) as refusal:
         raise CommandError(refusal.message) from refusal
 
 

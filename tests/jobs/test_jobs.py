@@ -44,6 +44,7 @@ from tiebreak.asking import samples
 from tiebreak.asking.samples import prompt_for, seed_for
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 from tiebreak.optional import MissingPackageError
+from tiebreak.similarity import spec
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -510,7 +511,7 @@ def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
     def missing(name, *, device, dtype):
         raise MissingPackageError("Encoders need: pip install 'tiebreak[embeddings]'")
 
-    monkeypatch.setattr(scoring, "open_encoder", missing)
+    monkeypatch.setattr(spec, "open_encoder", missing)
     job = queued(study, "scoring", similarity="bertscore")
     run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -548,7 +549,7 @@ def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_a
     Generation.objects.filter(sample_index=0).update(text="word " * 50)
     encoders = [FakeEncoder(window=20), FakeEncoder(window=512)]
     for encoder in encoders:
-        monkeypatch.setattr(scoring, "_encoder", lambda encoder=encoder: encoder)
+        monkeypatch.setattr(spec, "open_encoder", lambda *_, encoder=encoder, **__: encoder)
         job = queued(study, "scoring", similarity="bertscore_length_adjusted")
         run_job(job_id=job.pk)
         job.refresh_from_db()

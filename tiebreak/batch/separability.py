@@ -31,8 +31,9 @@ from tiebreak.reading.figures.separability import (
 from tiebreak.reading.terminal import as_table
 from tiebreak.reading.words import counted
 from tiebreak.similarity import Similarity, similarity_title
-from tiebreak.similarity.alignment import CHUNK, Instance, align_many
+from tiebreak.similarity.alignment import Instance
 from tiebreak.similarity.scores import Score, normalised_by_pair, score_many
+from tiebreak.similarity.spec import score_on
 from tiebreak.stats.core.results import none_if_nan
 from tiebreak.stats.core.validation import FloatArray
 from tiebreak.stats.design.separability import TOO_FEW, NormalisedSeparability, scenario_shares
@@ -41,10 +42,6 @@ LOT = 100
 QUANTILES = (0.05, 0.5, 0.95)
 ONE_SYSTEM = (
     "There are texts of one system only. Separability compares two; add the texts of another."
-)
-NOT_SCORED = (
-    "The processes that scored {instances} instances died. Other scores are kept; look at the logs of Ray"
-    " and at the memory, and repeat the command to go on."
 )
 NO_TEXTS = "There is no generation of system {systems}."
 MEASURED = tuple(column.name for column in fields(Score))
@@ -180,11 +177,11 @@ def score_file(
     """Score all pairs of systems of a file of generations, and write the scores to ``out``.
 
     ``systems`` are compared in their order, by default all of the file. With a ``cluster`` of
-    `scoring`, its actors compute. ``report`` is called with the number of scores done and their total. Raises `DomainError`, or `FormatError` with the lines
+    `SimilaritySpec`, its actors compute. ``report`` is called with the number of scores done and their total. Raises `DomainError`, or `FormatError` with the lines
     of all rows that are not valid.
     """
     alone = partial(score_many, measure=measure, workers=workers)
-    scored_by: Scorer = partial(_scored_on, cluster) if cluster else alone
+    scored_by: Scorer = partial(score_on, cluster) if cluster else alone
     with open_texts(path, GENERATIONS) as source:
         about = {
             "generations": digest_of(source.files),
@@ -259,22 +256,6 @@ def _score_missing(begun: Unfinished, pairs: Sequence[Pair], scored: Scorer, rep
         new += len(lot)
         report(done + new, of)
     return new
-
-
-def scoring(open_measure: Callable[[], Similarity]) -> Callable[[Any], Any]:
-    """Return what scores a lot of texts; called by each actor of a cluster."""
-    measure = open_measure()
-    return lambda lot: [Score.of(one) for one in align_many([texts for _, texts in lot], measure)]
-
-
-def _scored_on(
-    cluster: Cluster, missing: Iterator[tuple[Place, Instance]]
-) -> Iterator[tuple[Place, Score]]:
-    lots = iter(lambda: list(islice(missing, CHUNK)), [])
-    for lot, scores in cluster.run(lots):
-        if scores is None:
-            raise DomainError("engine_died", NOT_SCORED.format(instances=len(lot)))
-        yield from zip((place for place, _ in lot), scores, strict=True)
 
 
 def _missing(begun: Unfinished, pairs: Sequence[Pair]) -> Iterator[tuple[Place, Instance]]:

@@ -4,7 +4,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,16 @@ from tiebreak.batch.asking import Answers
 from tiebreak.batch.judging import judge_file, read_judge
 from tiebreak.batch.sampling import Systems, sample_file
 from tiebreak.batch.selection import draw_file
-from tiebreak.batch.separability import score_file, scoring
+from tiebreak.batch.separability import score_file
 from tiebreak.batch.unfinished import check_output
 from tiebreak.commands.command import Outcome, add_json_option, as_domain_errors
 from tiebreak.errors import DomainError
-from tiebreak.gateway.cluster import Cluster
-from tiebreak.gateway.encoders import DTYPES, open_encoder
+from tiebreak.gateway.encoders import DTYPES
 from tiebreak.gateway.factory import RAY, on_cluster
 from tiebreak.reading.files import write_figures
 from tiebreak.reading.terminal import progress_bar
-from tiebreak.similarity import DEFAULT, ENCODED, SIMILARITIES, Similarity, similarity
+from tiebreak.similarity import DEFAULT, SIMILARITIES
+from tiebreak.similarity.spec import SimilaritySpec
 from tiebreak.stats.design.drawing import FLOORED, LOGISTIC, Draw
 
 
@@ -60,17 +59,15 @@ def separability(options: Namespace) -> Outcome:
     """Score how separable the systems of a file of generations are, and summarise it."""
     with as_domain_errors(options.out), ExitStack() as opened:
         check_output(options.out)
-        names = (options.similarity, options.encoder, options.device, options.dtype)
+        spec = SimilaritySpec(options.similarity, options.encoder, options.device, options.dtype)
         cluster = None
         if address := _engine(options):
-            make = partial(scoring, partial(_measure, *names))
-            on_gpu = options.similarity in ENCODED and options.device != "cpu"
-            cluster = Cluster(make, **address, needs_gpu=on_gpu)
+            cluster = spec.cluster(**address)
             opened.callback(cluster.close)
         scored = score_file(
             options.generations,
             options.out,
-            _measure(*names),
+            spec.open(),
             systems=_names(options.systems),
             workers=options.workers or 1,
             cluster=cluster,
@@ -82,11 +79,6 @@ def separability(options: Namespace) -> Outcome:
     counts = {"out": str(options.out), **scored.as_json()}
     sentence = "\n".join([*scored.lines(), f"Wrote {options.out}."])
     return Outcome(counts, sentence, tuple(scored.problems()))
-
-
-def _measure(name: str, encoder: str, device: str, dtype: str) -> Similarity:
-    opened = open_encoder(encoder, device=device, dtype=dtype) if name in ENCODED else None
-    return similarity(name, encoder=opened)
 
 
 def add_select_options(parser: ArgumentParser) -> None:

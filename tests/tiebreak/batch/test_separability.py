@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,9 +110,8 @@ def bundle(tmp_path: Path) -> Path:
 @pytest.mark.django_db
 @pytest.mark.parametrize("similarity", ["rouge1", "bleu", "bertscore_length_adjusted"])
 def test_the_digits_are_the_servers(bundle, tmp_path, monkeypatch, similarity):
-    for module in ("tiebreak.commands.batch", "studies.instance_selection.scoring"):
-        encoder = FakeEncoder(window=5)  # shorter than some texts
-        monkeypatch.setattr(f"{module}.open_encoder", lambda *_, encoder=encoder, **__: encoder)
+    short = partial(FakeEncoder, window=5)  # shorter than some texts
+    monkeypatch.setattr("tiebreak.similarity.spec.open_encoder", lambda *_, **__: short())
     options = ("--similarity", similarity, "--out", str(tmp_path / "scores.jsonl"))
     assert main(["separability", str(bundle), *options]) == 0
     study: Study = import_study(path=bundle).study

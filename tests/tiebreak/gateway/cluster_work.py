@@ -4,10 +4,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tiebreak.gateway import Failed, FakeModels, GatewayError, Sampled, SampleRequest
+from tiebreak.similarity import Similarity
+from tiebreak.similarity.spec import SimilaritySpec
 
 POISON, TOO_LONG = "this kills the engine", "this is too long"
 
@@ -43,3 +46,15 @@ def noting(folder: str, seconds: float) -> Callable[[Any], Any]:
         return lot * 2
 
     return work
+
+
+@dataclass(frozen=True)
+class NotedSpec(SimilaritySpec):
+    """A similarity of which each process that opens it notes its id."""
+
+    file: str = ""
+
+    def open(self) -> Similarity:
+        with Path(self.file).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        return super().open()
