@@ -38,6 +38,7 @@ from recruitment.services.settings import save_settings
 from studies.access import shows_study, studies_of
 from studies.design.analysis_plan import PLAN
 from studies.design.design_form import StudyDesignForm
+from studies.design.family_rows import FamilyRows, models_of
 from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
@@ -57,6 +58,11 @@ NINE_IN_TEN = "Leave empty for nine in ten of the items; from four items on, one
 MAIN_MACHINE = (
     "The machine rater whose agreement with annotators is a leading number. Once the study has been opened,"
     " the log and the report say who chose it when."
+)
+FAMILIES = (
+    "A section of the results then says whether a judge prefers texts of its own model family more than people do."
+    " Where a model's name suggests a family, it is shown as a proposal and not used until you enter it. Once the"
+    " study has been opened, the log and the report say what was changed."
 )
 TAKEN = (
     " Each item takes one of the {} out of what is rated ({} of the comparisons), up to a quarter of"
@@ -315,6 +321,7 @@ class AnalysisPlanStep(CollectingStep):
         ),
         _part("What the report leads with", "main_machine", "similarity"),
         _part("Elo ratings", *ELO_SETTINGS, classes=("collapse",)),
+        _part("Families of models", "families", classes=("collapse",)),
     )
 
     def get_form(
@@ -327,6 +334,8 @@ class AnalysisPlanStep(CollectingStep):
             machines = Rater.objects.filter(Exists(theirs), kind=Rater.Kind.MACHINE)
             names = {*machines.values_list("pseudonym", flat=True), obj.main_machine} - {""}
             choices = [("", MOST_ANSWERS), *((name, name) for name in sorted(names))]
+            form.base_fields["families"].widget = FamilyRows(models_of(obj, names))
+            form.base_fields["families"].help_text = FAMILIES
             form.base_fields["main_machine"].widget = forms.Select(choices=choices)
             form.base_fields["main_machine"].help_text = MAIN_MACHINE
         return form

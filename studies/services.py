@@ -25,7 +25,7 @@ from studies.models import (
 )
 from studies.models.settings import FreeSettings, FrozenSettings, VersionedSettings, fields_of
 from tiebreak.errors import DomainError
-from tiebreak.report.analysis_plan import ELO_SETTINGS
+from tiebreak.report.analysis_plan import ANALYSIS_SETTINGS
 
 Row = TypeVar("Row", bound=Model)
 
@@ -38,7 +38,7 @@ NOT_DELETED = (
 HAS_TEXTS = "The study has texts already, or was opened. Import the file as a new study instead."
 MOST_ANSWERS = "the one with the most answers"
 # Settings of the analysis, whose changes are logged once the study was opened.
-LOGGED = {name: fields_of(FreeSettings)[name] for name in ELO_SETTINGS}
+LOGGED = {name: fields_of(FreeSettings)[name] for name in ANALYSIS_SETTINGS}
 FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
 

@@ -31,6 +31,7 @@ def analyze(
     epsilon: float = EPSILON,
     core: bool = False,
     elo_constants: EloConstants | None = None,
+    families: Mapping[str, str] | None = None,
 ) -> Report:
     """Return the report of ratings, with the numbers of the command ``tiebreak analyze``.
 
@@ -65,6 +66,9 @@ def analyze(
     elo_constants : EloConstants, optional
         Constants K, α, β and T of the section ``elo``. By default, those of the bundle's study, or the
         published ones.
+    families : mapping of str to str, optional
+        Model families of systems and machine raters by name, such as ``{"gpt-4o": "GPT"}``, for the section
+        ``family_bias``. They are added to those of the bundle's study.
 
     Returns
     -------
@@ -108,6 +112,7 @@ def analyze(
         main_machine=source.main_machine,
         simple_raters=source.simple_raters,
         elo_constants=elo_constants or source.elo_constants,
+        families={**source.families, **(families or {})},
     )
     if unrated := [name for name in declared if name not in report.criteria]:
         names = ", ".join(report.criteria_order) or "none"

@@ -86,6 +86,7 @@ def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> 
         scores=scores,
         separability_ends=source.separability_ends,
         elo_constants=source.elo_constants,
+        families=source.families,
     )
     content = {part: {"part": to_json(of)} for part, of in section.criteria.items()}
     content |= {part: {"reason": reason} for part, reason in section.problems.items()}

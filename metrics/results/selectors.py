@@ -14,6 +14,7 @@ from metrics.results.rater_rows import put_back
 from studies.design.analysis_plan import PLAN
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
+from tiebreak.formats.families import parsed_families
 from tiebreak.formats.lines import Batch
 from tiebreak.formats.ratings import canonical_digest, ratings_of
 from tiebreak.report import REPORT_VERSION, Report
@@ -50,6 +51,7 @@ def source_of(study: Study, chosen: Filter = EVERYTHING) -> Source:
         simple_raters=simple_raters_of(study),
         separability_ends=separability_ends(study) if chosen else {},
         elo_constants=elo_constants_of({name: getattr(study, name) for name in ELO_SETTINGS}),
+        families=parsed_families(study.families),
     )
 
 

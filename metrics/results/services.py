@@ -28,7 +28,7 @@ from studies.models import Study, Unit
 from tiebreak import __version__
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
-from tiebreak.report.analysis_plan import ELO_SETTINGS
+from tiebreak.report.analysis_plan import ANALYSIS_SETTINGS
 from tiebreak.report.model.report import OPTIONAL_SECTIONS, CriterionSection
 from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
@@ -78,7 +78,7 @@ def watermark_now(study: Study) -> tuple[str, datetime]:
         .values_list(
             *("report_changes__n", "whole__settled_key", "whole__settled_rows", newest),
             *("status", "main_machine"),
-            *ELO_SETTINGS,
+            *ANALYSIS_SETTINGS,
             Now(),
         )
         .get()
@@ -167,6 +167,7 @@ def _built(source: Source, sections: tuple[str, ...]) -> Report:
         simple_raters=source.simple_raters,
         separability_ends=source.separability_ends,
         elo_constants=source.elo_constants,
+        families=source.families,
     )
 
 

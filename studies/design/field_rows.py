@@ -42,23 +42,36 @@ class FieldRows(forms.Widget):
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
-        chosen = known_fields(str(value or ""))
+        rows = self.rows_of(str(value or ""))
+        return context | {"name": name, "code": value or "", "rows": rows, **self.choices()}
+
+    def rows_of(self, code: str) -> list[tuple[Any, ...]]:
+        """Return what the row of each name shows."""
+        chosen = known_fields(code)
         rows = [
             (one.name, one.label, _name_of(READERS, one.readers), _name_of(PLACES, one.is_before))
             for one in chosen
         ]
         known = {one.name for one in chosen}
         rows += [(new, default_label(new), "", "before") for new in self.names if new not in known]
-        choices = {"readers": list(READERS), "places": list(PLACES)}
-        return context | {"name": name, "code": value or "", "rows": rows, **choices}
+        return [*rows]
+
+    def choices(self) -> dict[str, list[str]]:
+        return {"readers": list(READERS), "places": list(PLACES)}
+
+    def lines(self, data: Mapping[str, Any], name: str) -> Iterator[str]:
+        return _lines(data, name)
+
+    def parsed(self, code: str) -> object:
+        return known_fields(code)
 
     def value_from_datadict(self, data: Mapping[str, Any], _: Any, name: str) -> Any:
         code = data.get(name)
         if f"{name}-0-name" not in data:
             return code
-        typed = "\n".join(_lines(data, name))
+        typed = "\n".join(self.lines(data, name))
         # What was not changed stays as it was written.
-        return code if known_fields(typed) == known_fields(code or "") else typed
+        return code if self.parsed(typed) == self.parsed(code or "") else typed
 
     def value_omitted_from_data(self, data: Mapping[str, Any], _: Any, name: str) -> bool:
         return name not in data and f"{name}-0-name" not in data

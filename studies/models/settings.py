@@ -20,7 +20,7 @@ from studies.models.bounds import (
 )
 from studies.models.choices import OpenChoiceField
 from studies.models.currencies import CurrencyField, validate_currency  # noqa: F401 (migrations)
-from studies.models.shown_fields import validate_fields
+from studies.models.shown_fields import validate_families, validate_fields
 from studies.rendering.renderers import PLAIN, text_formats
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY
 from tiebreak.stats import EloConstants
@@ -435,6 +435,16 @@ class FreeSettings(models.Model):
     )
     elo_threshold = _elo_constant(
         "threshold", "T of SEP-Elo", "The separability at which the step size is half of α times K."
+    )
+    families = models.TextField(
+        "families of models",
+        max_length=MAX_PLAN,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_families],
+        help_text="A system or machine rater and its model family in each line, as in “gpt-4o | GPT”. A section"
+        " of the results then says whether a judge prefers its own family more than people do.",
     )
     comments = models.BooleanField(
         "annotators can leave a comment",

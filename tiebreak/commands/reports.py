@@ -14,6 +14,7 @@ from tiebreak.commands.command import (
 )
 from tiebreak.commands.files import add_choice_options, choice_of
 from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats.families import MARK, parsed_families
 from tiebreak.formats.layouts import (
     Choice,
     parse_scales,
@@ -109,6 +110,13 @@ def _add_knowledge_options(parser: ArgumentParser, source: str) -> None:
         metavar="NAME",
         help="use the ratings of this machine rater and leave out ratings of others that are not named;"
         " may be repeated",
+    )
+    parser.add_argument(
+        "--family",
+        action="append",
+        default=[],
+        metavar="NAME=FAMILY",
+        help="model family of a system or a machine rater, for the section family_bias; may be repeated",
     )
     parser.add_argument(
         "--expert-weights",
@@ -223,6 +231,7 @@ def _report(
         simple_raters=source.simple_raters,
         separability_ends=source.separability_ends,
         elo_constants=_elo_constants(options, source),
+        families={**source.families, **_families(options.family)},
     )
 
 
@@ -230,6 +239,11 @@ def _elo_constants(options: Namespace, source: Source) -> EloConstants:
     given = {name: getattr(options, f"elo_{name}") for name in ELO_LIMITS}
     stated = {name: value for name, value in given.items() if value is not None}
     return replace(source.elo_constants, **stated)
+
+
+def _families(given: Sequence[str]) -> dict[str, str]:
+    lines = (f" {MARK} ".join(one.rpartition("=")[::2]) for one in given)
+    return parsed_families("\n".join(lines))
 
 
 def _checked(outcome: Outcome, checked: Sequence[CheckedAlpha]) -> Outcome:

@@ -38,6 +38,8 @@ def plan_of(settings: Mapping[str, Any]) -> AnalysisPlan | None:
 
 # The constants of Elo ratings, by the names of the settings that have them.
 ELO_SETTINGS = {f"elo_{name}": name for name in ELO_LIMITS}
+# Settings of the analysis that a study may change at any time, because nothing else depends on them.
+ANALYSIS_SETTINGS = (*ELO_SETTINGS, "families")
 
 
 def elo_constants_of(settings: Mapping[str, Any]) -> EloConstants:

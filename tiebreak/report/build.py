@@ -41,6 +41,7 @@ UNFORESEEN = "An unexpected error occurred ({error}). The log has the details."
 
 logger = logging.getLogger(__name__)
 NO_ENDS: Mapping[str, tuple[float, ...]] = {}
+NO_FAMILIES: Mapping[str, str] = {}
 
 
 def build_report(
@@ -63,6 +64,7 @@ def build_report(
     simple_raters: Collection[str] = (),
     separability_ends: Mapping[str, tuple[float, ...]] = NO_ENDS,
     elo_constants: EloConstants = PAPER,
+    families: Mapping[str, str] = NO_FAMILIES,
 ) -> Report:
     """Build the report of a table of ratings.
 
@@ -112,6 +114,8 @@ def build_report(
         are then those of the whole study. By default they are those of the ratings.
     elo_constants : EloConstants, optional
         Constants K, α, β and T of the section ``elo``; by default the published ones.
+    families : mapping of str to str, optional
+        Model families of systems and machine raters by name, for the section ``family_bias``.
 
     Returns
     -------
@@ -152,7 +156,7 @@ def build_report(
 
     def analysis(criterion: Criterion) -> Analysis:
         seeds = Seeds(seed, (criterion.name,))
-        known_elsewhere = known, scored, elo_constants
+        known_elsewhere = known, scored, families, elo_constants
         return Analysis(criterion, seeds, replicates, epsilon, preferences, *known_elsewhere)
 
     options = _Options(sections, core, analysis, main_machine, simple_raters)
@@ -208,6 +212,7 @@ def build_section(
     scores: Source | None = None,
     separability_ends: Mapping[str, tuple[float, ...]] = NO_ENDS,
     elo_constants: EloConstants = PAPER,
+    families: Mapping[str, str] = NO_FAMILIES,
 ) -> RequestedSection:
     """Compute one section on request alone, as `build_report` would."""
     check_sections([name])
@@ -217,7 +222,7 @@ def build_section(
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     for criterion in _as_in_whole(criteria, separability_ends):
         seeds = Seeds(seed, (criterion.name,))
-        known: Any = {"scored": scored, "elo_constants": elo_constants}
+        known: Any = {"scored": scored, "families": families, "elo_constants": elo_constants}
         analysis = Analysis(criterion, seeds, replicates, criteria=preferences, **known)
         parts, problems = _made({name: partial(SECTIONS[name].compute, analysis)}, criterion)
         if name in parts:

@@ -4,7 +4,7 @@ Whatever lists sections reads this registry: what a report computes and what onl
 and the help of commands, titles, and what pages and documents offer.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -38,6 +38,8 @@ class Analysis:
     """Systems in an order that is known from elsewhere, best first."""
     scored: Sequence[Criterion] = ()
     """Criteria with scores of single texts, to compare with comparisons."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """Families of systems and machine raters by name, as far as they are declared."""
     elo_constants: EloConstants = PAPER
     """Constants of Elo ratings."""
 

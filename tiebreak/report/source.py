@@ -16,6 +16,7 @@ from tiebreak.formats import (
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.bundle import INSTANCES, open_bundle
 from tiebreak.formats.evidence import simple_raters_in
+from tiebreak.formats.families import parsed_families
 from tiebreak.formats.layouts import Choice, Existing, read_existing
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.rows import Row
@@ -32,7 +33,7 @@ class Source:
 
     ``is_closed`` says that collection has ended, ``main_machine`` names the machine rater
     that was chosen to lead, and ``simple_raters`` those that follow a simple rule. ``separability_ends`` are those of the study of which this
-    is a part (`build_report`), and ``elo_constants`` those of its settings. ``read`` says in a sentence what was read, and ``notes`` how.
+    is a part (`build_report`), and ``elo_constants`` and ``families`` those of its settings. ``read`` says in a sentence what was read, and ``notes`` how.
     """
 
     table: RatingTable
@@ -46,6 +47,7 @@ class Source:
     notes: tuple[str, ...] = ()
     separability_ends: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     elo_constants: EloConstants = PAPER
+    families: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -125,6 +127,7 @@ def read_source(path: Path, choice: Choice | None = None) -> Source:
             main_machine=main_machine,
             simple_raters=simple_raters_in(folder),
             elo_constants=elo_constants_of(bundle.spec.settings),
+            families=parsed_families(str(bundle.spec.settings.get("families", ""))),
         )
 
 

@@ -129,6 +129,8 @@ Bias and discernment
 ====================
 position_bias          preference for the text shown first
 length_bias            preference for the longer text
+family_bias            a judge's preference for texts of its own model family, beside people's
+FamilyBias             what `family_bias` returns
 position_slope         change of an outcome over the positions of a rater's sequence
 discernment            whether a rater sees a perturbation of a text
 Discernment            what `discernment` returns
@@ -291,6 +293,7 @@ from tiebreak.stats.machines.discernment import (
     harmonic_mean_p,
     summarise_discernment,
 )
+from tiebreak.stats.machines.family_bias import FamilyBias, family_bias
 from tiebreak.stats.machines.human_machine import (
     HumanMachine,
     binned_js,
@@ -494,6 +497,8 @@ __all__ = [  # noqa: RUF022
     # Bias and discernment
     "position_bias",
     "length_bias",
+    "family_bias",
+    "FamilyBias",
     "position_slope",
     "discernment",
     "Discernment",

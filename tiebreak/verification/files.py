@@ -17,6 +17,7 @@ from tiebreak.formats.evidence import (
     file_digests,
     simple_raters_in,
 )
+from tiebreak.formats.families import parsed_families
 from tiebreak.formats.ratings import SUFFIXES, canonical_digest
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.report.analysis_plan import elo_constants_of, plan_of
@@ -112,6 +113,7 @@ def report(export: Export, findings: Checked) -> None:
         main_machine=str(settings.get("main_machine", "")),
         simple_raters=simple_raters_in(export.folder),
         elo_constants=elo_constants_of(settings),
+        families=parsed_families(str(settings.get("families", ""))),
     ).as_json()
     for about in stored["criteria"].values():
         for name in about.keys() & OF_SERVER:

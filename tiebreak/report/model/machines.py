@@ -4,7 +4,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tiebreak.report.model.fields import CountOrNaN, Proportion, ProportionOrNaN, Stratifier
-from tiebreak.stats import AlternativeAnnotatorTest, Estimate, PositionDebiasing, ReliabilityBin
+from tiebreak.stats import (
+    AlternativeAnnotatorTest,
+    Estimate,
+    FamilyBias,
+    PositionDebiasing,
+    ReliabilityBin,
+)
 from tiebreak.stats.core.results import NAN, Instances
 
 MAX_COINS_PASSING = 0.05
@@ -193,6 +199,25 @@ class CompositeSection:
     """Agreement of the composite with humans."""
     reason: str | None = None
     """Why there is no composite."""
+
+
+@dataclass(frozen=True)
+class FamilyPreference(FamilyBias):
+    """How often a machine prefers texts of its own model family, and how often annotators do.
+
+    Of units in which the machine compared such a text with one of another family and an annotator rated.
+    """
+
+    family: str
+    """Its family; empty if none is declared."""
+    own: tuple[str, ...]
+    """Systems of its family that it compared with others."""
+    others: tuple[str, ...]
+    """These others."""
+    n_units: int
+    """Number of units."""
+    n_without_family: int
+    """Number of units that it compared and that are left out, because the other system's family is not declared."""
 
 
 @dataclass(frozen=True)

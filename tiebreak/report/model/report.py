@@ -11,6 +11,7 @@ from tiebreak.report.model.machines import (
     AnnotatorTestSection,
     ComparisonBudget,
     CompositeSection,
+    FamilyPreference,
     MachineDifferencesSection,
     MachineProbabilities,
     NoiseCeiling,
@@ -144,6 +145,8 @@ class CriterionSection:
     """The best machine of each category, chosen on other units, if it was asked for."""
     machine_differences: MachineDifferencesSection | None = None
     """Differences between machines' agreement with annotators, if they were asked for."""
+    family_bias: dict[str, FamilyPreference] | None = None
+    """Each machine's preference for its own model family, for preferences, if it was asked for."""
     rank_stability: dict[str, RankStabilitySection] | None = None
     """How the ranking changes with baseline and instances, by annotators and each machine, for
     preferences, if it was asked for."""
