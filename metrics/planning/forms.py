@@ -1,6 +1,7 @@
 """The forms of Generate & select."""
 
 import re
+from collections.abc import Collection
 from typing import Any, cast
 
 from django import forms
@@ -22,7 +23,7 @@ from metrics.messages import (
 from studies.access import Right, studies_of
 from studies.data.dataset_jobs import jobs_of
 from studies.instance_selection.sampling import SamplingJob
-from studies.instance_selection.scoring import what_is_missing
+from studies.instance_selection.scoring import similarities_left, what_is_missing
 from studies.instance_selection.trial import SystemTrialJob
 from studies.model_servers import FAKE
 from studies.models import Instance, InstanceSelection, Study
@@ -84,32 +85,38 @@ class SamplingForm(forms.Form):
         return temperatures
 
 
-class _InstalledSelect(forms.Select):
-    """A select that shows options that are not installed, but disables them."""
+class _PossibleSelect(forms.Select):
+    """A select that shows options that nothing can be done with, but disables them."""
 
-    missing: dict[str, str] = {}
+    why_not: dict[str, str] = {}
 
     def create_option(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         option = super().create_option(*args, **kwargs)
-        if option["value"] in self.missing:
+        if option["value"] in self.why_not:
             option["attrs"]["disabled"] = True
-            option["label"] += " (not installed)"
+            option["label"] += f" ({self.why_not[option['value']]})"
         return option
 
 
 class ScoringForm(forms.Form):
+    """Asks by which similarity to score, of those by which something is ``left`` to score."""
+
     similarity = forms.ChoiceField(
         choices=[(name, similarity.title) for name, similarity in SIMILARITIES.items()],
-        widget=_InstalledSelect,
+        widget=_PossibleSelect,
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, left: Collection[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.missing = {name: reason for name in SIMILARITIES if (reason := what_is_missing(name))}
         field = self.fields["similarity"]
-        cast(_InstalledSelect, field.widget).missing = self.missing
+        done = {name: "scored" for name in SIMILARITIES if name not in left}
+        why_not = done | dict.fromkeys(self.missing, "not installed")
+        cast(_PossibleSelect, field.widget).why_not = why_not
         field.help_text = _missing_help(self.missing)
-        if self.initial.get("similarity") in self.missing:
+        self.is_scored = self.initial["similarity"] in done
+        self.is_possible = len(why_not) < len(SIMILARITIES)
+        if self.initial["similarity"] in why_not:
             del self.initial["similarity"]  # because browsers do not submit disabled options
 
     def clean_similarity(self) -> str:
@@ -160,7 +167,8 @@ def sampling_form(study: Study, data: Any = None) -> SamplingForm:
 
 
 def scoring_form(study: Study, data: Any = None) -> ScoringForm:
-    return ScoringForm(data, auto_id="score_%s", initial={"similarity": study.similarity})
+    initial = {"similarity": study.similarity}
+    return ScoringForm(similarities_left(study), data, auto_id="score_%s", initial=initial)
 
 
 def design_form(study: Study, data: Any = None, user: Researcher = None) -> DesignForm:

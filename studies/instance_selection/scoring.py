@@ -1,6 +1,6 @@
 """Scores the separability of a study's instances from their generations."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings as django_settings
 from django.db import transaction
+from django.db.models import Count, F, Sum
 
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
@@ -22,6 +23,8 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import GatewayError
 from tiebreak.similarity import (
     ENCODED,
+    LEXICAL,
+    SIMILARITIES,
     EntityJaccard,
     SentenceCosine,
     Similarity,
@@ -114,6 +117,49 @@ class ScoringJob(JobKind):
         study = Study.objects.select_related("dataset").get(pk=job.owner)
         freeze_separability(study=study)
         return _undefined(study, _similarity_of(job, study))
+
+
+def similarities_left(study: Study) -> list[str]:
+    """Return the similarities by which some of a study's texts are not scored yet.
+
+    Those that load a model are always among them, as only a worker knows whether their scores are
+    by the model that it has. Texts are never removed without their scores, so sums tell whether
+    each score is of all texts of its instance.
+    """
+    pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
+    wanted = _texts_to_score(pairs)
+    return [
+        name
+        for name in SIMILARITIES
+        if wanted and (name not in LEXICAL or wanted != _texts_scored(pairs, name))
+    ]
+
+
+def _texts_to_score(pairs: list[Pair]) -> Counter[tuple[int, int]]:
+    """Return how many texts the scores of each pair should be of."""
+    texts = Generation.objects.filter(system__in={one for pair in pairs for one in pair})
+    counted = defaultdict[int, dict[int, int]](dict)
+    for instance, system, n in texts.values_list("instance", "system").annotate(n=Count("pk")):
+        counted[instance][system] = n
+    wanted = Counter[tuple[int, int]]()
+    for of in counted.values():
+        for a, b in pairs:
+            if a.pk in of and b.pk in of:
+                wanted[a.pk, b.pk] += of[a.pk] + of[b.pk]
+    return wanted
+
+
+def _texts_scored(pairs: list[Pair], name: str) -> Counter[tuple[int, int]]:
+    scores = SeparabilityScore.objects.filter(
+        similarity=name,
+        settings=dict(measure_named(name).settings),
+        system_a__in={a for a, _ in pairs},
+    )
+    sums = scores.values_list("system_a", "system_b").annotate(
+        n=Sum(F("samples_a") + F("samples_b"))
+    )
+    asked = {(a.pk, b.pk) for a, b in pairs}
+    return Counter({(a, b): n for a, b, n in sums if (a, b) in asked})
 
 
 def _similarity_of(job: Job, study: Study) -> str:

@@ -108,6 +108,26 @@ def test_only_what_can_be_done_is_offered(client, ruth, made, texts, offered):
     assert (at(study, "take-all") in addresses) == ("preview" in offered)
 
 
+def test_scores_are_offered_while_some_are_missing(client, ruth):
+    study = make_study(instances=4, member=ruth)
+
+    def offered():
+        page = fromstring(client.get(at(study)).content)
+        section = page.get_element_by_id("score")
+        possible = section.xpath(".//option[not(@disabled)]/@value")
+        return {"rouge1", "bleu"} & {*possible}, bool(section.xpath("./form"))
+
+    assert offered() == ({"rouge1", "bleu"}, True)
+    score_separability(study=study)
+    assert offered() == ({"bleu"}, False)
+    score_separability(study=study, similarity_name="bleu")
+    assert offered() == (set(), False)
+    text = Generation.objects.filter(system__name="system-1").first()
+    text.pk, text.sample_index = None, 99
+    text.save()
+    assert offered() == ({"rouge1", "bleu"}, True)
+
+
 def test_the_chosen_part_is_marked_where_it_is_drawn_or_proposed(client, ruth):
     study = make_study(instances=8, member=ruth)
     score_separability(study=study)
