@@ -19,7 +19,7 @@ from tiebreak.reading.charts.chart import (
     x_axis,
     x_grid,
 )
-from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, Kind, Svg, svg, tag
+from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fluid, Kind, Svg, svg, tag, titled
 from tiebreak.stats import Estimate
 
 # What the line to compare with stands for in the picture, by how the title of its axis begins.
@@ -81,13 +81,13 @@ def interval_glyph(
     kind: Kind = "human",
     reference: float | None = None,
 ) -> Svg:
-    """Draw a value with its interval on a small axis; without one, the number says as much.
+    """Draw a value with its interval on a small axis as wide as a page's style sheet has it.
 
-    ``reference`` is drawn as a dashed line, in place of the middle of the axis.
+    Without an interval, the number says as much. ``reference`` is drawn as a dashed line, in place of the middle of the axis.
     """
     if not estimate.has_interval:
         return Svg()
-    axis, canvas = Axis(low, high), Fixed(6, 0, 128, 14)
+    axis, canvas = Axis(low, high), Fluid()
     drawn, line = Mark(kind, estimate), "tick" if reference is None else "reference"
     if reference is None:
         reference = 0.0 if low < 0 else (low + high) / 2
@@ -96,8 +96,9 @@ def interval_glyph(
         canvas.line((0, 0.5), (1, 0.5), "grid"),
         canvas.line((middle, 0), (middle, 1), line),
     ]
-    body = [*ground, *drawn_mark(axis, drawn, canvas)]
-    return svg(140, 14, in_words(drawn), body, "glyph")
+    words, body = in_words(drawn), [*ground, *drawn_mark(axis, drawn, canvas)]
+    about = {"role": "img", "class_": "glyph", "aria_label": words}
+    return Svg(tag("svg", titled(words) + "".join(body), width="140", height="14", **about))
 
 
 def shares_glyph(counts: Mapping[str, int]) -> Svg:
