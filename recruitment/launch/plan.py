@@ -34,7 +34,7 @@ def planned(study: Study) -> Iterator[LaunchCheck]:
     else:
         yield error(
             "not_planned",
-            "Tasks are not planned yet. Opening the study divides the items into tasks.",
+            "Tasks are not planned yet; opening the study plans them.",
             LAUNCH,
         )
 

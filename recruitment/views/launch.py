@@ -75,6 +75,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     actions, rows = offered_actions(study, current), review(frame, current)
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
     opens = actions.pop("open", "") if may_open else ""
+    plans_first = any(check.code in PLANNING for check in current)
     context: dict[str, Any] = {
         "study": study,
         "frame": frame,
@@ -91,7 +92,8 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         # The header's link to the next step steps back where this page has the button that is meant.
         "can_save": bool(opens),
         "actions": actions,
-        "plans_first": any(check.code in PLANNING for check in current),
+        "plan": actions.pop("plan", "") if plans_first else "",
+        "plans_first": plans_first,
         "frozen": () if study.opened_at is None else final_of(study),
         "settings": {} if study.opened_at is None else frozen_settings(study),
         "screens": len(pages_in(study)),
