@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -56,13 +58,15 @@ def section(request: HttpRequest, public_id: str, criterion: str, name: str) -> 
     about = report.criteria.get(criterion) if report else None
     choices = asked.whole.snapshot.choices
     links = links_to_parts(choices, asked.chosen, criterion, about) if about else {}
+    figures = _as_shown(figures, about, asked.part, links)
     context = {
         "study": study,
         "criterion": criterion,
         "more": more,
         "shown": shown,
         "problem": problem,
-        "figures": _as_shown(figures, about, asked.part, links),
+        "figures": [one for one in figures if not one.machine],
+        "by_machine": _by_machine(figures),
         "items_links": links,
         **asked.context,
         "is_waiting": shown is None and problem is None,
@@ -83,6 +87,12 @@ def _as_shown(
     if part:
         return [of_part(figure, part.name) for figure in figures]
     return [while_unreached(figure, about) for figure in figures] if about else figures
+
+
+def _by_machine(figures: list[Figure]) -> list[tuple[str, list[Figure]]]:
+    """Return the figures that are about one machine rater each, which a page folds, by its name."""
+    of = [figure for figure in figures if figure.machine]
+    return [(name, list(drawn)) for name, drawn in groupby(of, key=attrgetter("machine"))]
 
 
 def _shown(
