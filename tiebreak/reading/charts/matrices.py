@@ -4,14 +4,16 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tiebreak.digits import percent
-from tiebreak.reading.charts.chart import NOTHING, Chart, Strip
-from tiebreak.reading.charts.svg import Canvas, Kind, width_of
+from tiebreak.reading.charts.chart import LINE_HEIGHT, NOTHING, Chart, Strip
+from tiebreak.reading.charts.svg import Canvas, Fixed, Kind, width_of, wrapped
 
 # Text on the darkest cell is still easy to read.
 DARKEST = 0.45
-# The width of all columns on a narrow page, and how many of them have room for their numbers there
-# and on a wide one.
-NARROW, FEW, MANY = 250, 6, 9
+# The width of all columns on a narrow page and on a wide one.
+NARROW, WIDE = 250, 780
+# How many columns have room for percent signs, for numbers on a narrow page, and for any numbers.
+FEW, SEVERAL, MANY = 6, 9, 12
+UNIT = "; cells: %"
 
 
 def matrix_chart(
@@ -26,22 +28,24 @@ def matrix_chart(
     """Draw a row per name, and a column per name unless there are other columns.
 
     ``labels`` name the rows and the columns. A row without known shares is left empty, and one without
-    shares is a heading. Columns whose names do not fit above them have numbers.
+    shares is a heading. Columns whose names do not fit above them have numbers, which a wide page
+    needs only where two lines have no room for the names.
     """
     columns = names if columns is None else columns
     if all(share is None for row in shares for share in row):
         return NOTHING
-    room = NARROW / len(columns) - 6
-    heads, numbered = list(columns), ""
-    if any(width_of(name) > room for name in columns):
-        heads = [str(n) for n in range(1, len(columns) + 1)]
-        pairs = zip(heads, columns, strict=True)
-        numbered = ": " + ", ".join(f"{head} {name}" for head, name in pairs)
+    is_numbered = max(map(width_of, columns)) > NARROW / len(columns) - 6
+    lines = [wrapped(name, WIDE / len(columns) - 6) for name in columns]
+    fit = len(columns) <= SEVERAL and max(map(len, lines)) <= 2
     strips = [
-        Strip(words=f"rows: {labels[0]}", css="start"),
-        Strip(words=f"columns: {labels[1]}{numbered}", css="start"),
-        Strip(draw=partial(_heads, heads), size="ticks"),
+        Strip(words=f"rows: {labels[0]}{UNIT * (len(columns) > FEW)}", css="start"),
+        Strip(words=f"columns: {labels[1]}", css="start"),
     ]
+    if is_numbered:
+        legend = ", ".join(f"{n} {name}" for n, name in enumerate(columns, start=1))
+        strips.append(Strip(words=legend, css="numbered" if fit else "start"))
+    heads = partial(_heads, lines if fit or not is_numbered else [], is_numbered)
+    strips.append(Strip(draw=partial(heads, len(columns)), size="cell" if fit else "ticks"))
     for name, row in zip(names, shares, strict=True):
         cells = Strip(name, partial(_cells, row, kind), size="cell")
         strips.append(cells if row else Strip(name, css="group"))
@@ -52,9 +56,21 @@ def matrix_chart(
     return Chart(finding, f"{labels[0]}, {labels[1]}: {words}", tuple(strips))
 
 
-def _heads(heads: Sequence[str], canvas: Canvas) -> Iterator[str]:
-    for n, head in enumerate(heads):
-        yield canvas.text(((n + 0.5) / len(heads), 0.5), head, dy=5)
+def _heads(
+    lines: Sequence[Sequence[str]], is_numbered: bool, n_columns: int, canvas: Canvas
+) -> Iterator[str]:
+    """Write the names of columns, or numbers on a page that is narrow, in files and without names."""
+    if is_numbered:
+        shown = {"data_n": 0} if lines else {}
+        for n in range(n_columns):
+            yield canvas.text(((n + 0.5) / n_columns, 0.5), str(n + 1), dy=5, **shown)
+    if is_numbered and isinstance(canvas, Fixed):
+        return
+    shown = {"data_n": 2} if is_numbered else {}
+    for n, name in enumerate(lines):
+        for k, line in enumerate(name):
+            dy = 5 + LINE_HEIGHT * (k - (len(name) - 1) / 2)
+            yield canvas.text(((n + 0.5) / n_columns, 0.5), line, dy=dy, **shown)
 
 
 def _cells(row: Sequence[float | None], kind: Kind, canvas: Canvas) -> Iterator[str]:
@@ -65,7 +81,8 @@ def _cells(row: Sequence[float | None], kind: Kind, canvas: Canvas) -> Iterator[
         ends = ((n + 0.02) * width, 0.03), ((n + 0.98) * width, 0.97)
         yield canvas.bar(*ends, name, words, fill_opacity=opacity)
         if len(row) <= MANY:
-            hidden = {"data_n": 1} if len(row) > FEW else {}
+            hidden = {"data_n": 1} if len(row) > SEVERAL else {}
+            words = words.removesuffix("%") if len(row) > FEW else words
             yield canvas.text(((n + 0.5) * width, 0.5), words, "cell", dy=5, **hidden)
 
 

@@ -265,6 +265,7 @@ TEXTS: dict[str, dict[str, Any]] = {
     "axis": {"text_anchor": "middle"},
     "value": {"text_anchor": "end"},
     "start": HALO,
+    "numbered": HALO,
     "name": {},
     "cell": {"text_anchor": "middle"},
     "undefined": {"font_style": "italic"},
