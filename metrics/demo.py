@@ -25,6 +25,7 @@ from jobs.kinds import JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
 from metrics.demo_replay import replay
+from metrics.licensing.by_kind import refresh_with_report
 from metrics.results.services import ensure_fresh, refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Study
@@ -69,7 +70,7 @@ def load_demo(*, owner: User, say: Callable[[str], None]) -> Study:
     began = monotonic()
     with transaction.atomic():
         finished, half_way = (_load(part, owner) for part in (FINISHED, HALF_WAY))
-    refresh_report(study=finished)
+    refresh_with_report(study=finished, report=refresh_report(study=finished))
     with suppress(DomainError):  # without a broker, its first page asks again
         ensure_fresh(study=half_way)
     say(f"Loaded in {monotonic() - began:.0f} s.")

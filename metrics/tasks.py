@@ -5,6 +5,7 @@ from celery import shared_task
 from annotation.filters import Filter
 from jobs.deletion import until_deleted
 from jobs.queue import enqueue
+from metrics.licensing.by_kind import refresh_with_report
 from metrics.licensing.services import check_licences, studies_with_licences
 from metrics.models import ReportSnapshot
 from metrics.results.sections import refresh_section
@@ -19,7 +20,10 @@ def refresh_report_task(study_id: str, digest: str = "") -> None:
     part = ReportSnapshot.objects.filter(study=study_id, digest=digest).values_list("part").first()
     if study is not None and (part or not digest):
         with until_deleted(Study.objects.filter(pk=study_id)):
-            refresh_report(study=study, chosen=Filter.of_values(part[0] if part else {}))
+            chosen = Filter.of_values(part[0] if part else {})
+            report = refresh_report(study=study, chosen=chosen)
+            if not chosen:
+                refresh_with_report(study=study, report=report)
 
 
 @shared_task  # type: ignore[untyped-decorator]

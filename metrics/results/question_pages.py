@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from annotation.filters import Filter, ratings_in
 from annotation.models.rating import RatingQuerySet
 from annotation.participant_evidence import worth_a_look
+from metrics.licensing.by_kind import KindsRow, stored_kinds
 from metrics.licensing.services import in_force
 from metrics.models import Licence
 from metrics.planning.score_distributions import comparable_studies, scored_similarities
@@ -33,7 +34,7 @@ from metrics.results.raters_figure import fatigue_figure, speed_figure
 from metrics.results.stopping_page import stopping_context
 from studies.access import Right, studies_of
 from studies.models import Study
-from tiebreak.reading.annotator_tests import annotator_tests
+from tiebreak.reading.annotator_tests import AnnotatorTests, annotator_tests
 from tiebreak.reading.charts.chart import key_of
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.coefficients import coefficients
@@ -201,11 +202,23 @@ def _stand_ins(shown: Shown) -> dict[str, Any]:
     return {
         "tests": tests,
         "stand_ins": [(row, key_of(kinds[row.machine])) for row in (tests.rows if tests else ())],
+        "by_kind": [
+            (row, key_of(kinds[row.machine]) if row.machine else "")
+            for row in _by_kind(shown, tests)
+        ],
         "decided": [
             (one, key_of(kinds.get(one.rater.pseudonym, "machine"))) for one in shown.licences
         ],
         "biases": [(row, key_of(kinds[row.name])) for row in machine_biases(about)],
     }
+
+
+def _by_kind(shown: Shown, tests: AnnotatorTests | None) -> list[KindsRow]:
+    """Return what the test says by kind of item, where a finding may be stated and it is stored."""
+    found = shown.about.alternative_annotator_test
+    if not (shown.states_findings and found and tests):
+        return []
+    return stored_kinds(shown.study, shown.criterion, next(iter(found.values())).epsilon)
 
 
 def _each_machine(shown: Shown) -> list[Figure]:

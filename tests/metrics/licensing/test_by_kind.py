@@ -1,0 +1,39 @@
+"""What the page of machine raters says by kind of item, from evidence that is stored with the report."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Rating
+from metrics.licensing import by_kind
+from metrics.licensing.by_kind import stored_kinds
+from metrics.models import SectionSnapshot
+from metrics.tasks import refresh_report_task
+from tests.metrics.licensing.studies import judged_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study(tmp_path):
+    return judged_study(tmp_path)
+
+
+def test_the_page_says_on_which_kinds_a_machine_passes(study, admin_client):
+    refresh_report_task(study.pk)
+    shown = {row.state: row for row in stored_kinds(study, "preference", 0.2)}
+    assert (shown["Passed"].machine, shown["Passed"].items) == ("judge", "easy")
+    assert "hard" in shown["Not passed"].items
+    page = admin_client.get(reverse("metrics:results-tab", args=[study.pk, "machines"]))
+    assert page.content.decode().count("data-kinds") == len(page.context["by_kind"]) >= 2
+
+
+def test_evidence_of_older_ratings_is_not_shown(study):
+    refresh_report_task(study.pk)
+    SectionSnapshot.objects.update(watermark="older")
+    assert stored_kinds(study, "preference", 0.2) == []
+
+
+def test_only_a_small_study_has_its_evidence_with_the_report(study, monkeypatch):
+    monkeypatch.setattr(by_kind, "MAX_WITH_REPORT", Rating.objects.count() - 1)
+    refresh_report_task(study.pk)
+    assert not SectionSnapshot.objects.exists()
