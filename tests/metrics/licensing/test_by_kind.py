@@ -6,7 +6,7 @@ from django.urls import reverse
 from annotation.models import Rating
 from metrics.licensing import by_kind
 from metrics.licensing.by_kind import stored_kinds
-from metrics.models import SectionSnapshot
+from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.tasks import refresh_report_task
 from tests.metrics.licensing.studies import judged_study
 
@@ -29,7 +29,7 @@ def test_the_page_says_on_which_kinds_a_machine_passes(study, admin_client):
 
 def test_evidence_of_older_ratings_is_not_shown(study):
     refresh_report_task(study.pk)
-    SectionSnapshot.objects.update(watermark="older")
+    ReportSnapshot.objects.update(watermark="newer")
     assert stored_kinds(study, "preference", 0.2) == []
 
 

@@ -1,17 +1,19 @@
 """Sections of the results that are computed when somebody opens them."""
 
+from dataclasses import replace
 from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.filters import NO_FAILED_CHECK, Filter
 from annotation.selectors import is_a_first
 from annotation.services.ratings import Answer
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.models import SectionSnapshot
-from metrics.results import sections
+from metrics.results import section_views, sections
 from metrics.results.question_pages import PAGES
 from metrics.results.sections import offered_on, refresh_section, stored_section
 from metrics.results.services import refresh_report, watermark
@@ -24,7 +26,7 @@ from tests.metrics.studies import preferences, report_of
 from tests.metrics.test_freshness import rated
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_participation
-from tiebreak.reading.figures.figure import DRAWN
+from tiebreak.reading.figures.figure import DRAWN, empty_figure
 from tiebreak.report import build_report
 from tiebreak.report.registry import on_request
 
@@ -155,6 +157,17 @@ def test_without_scripts_a_section_is_a_page(reader, study, requests):
     page = reader.get(address(study))
     assert "<html" in page.content.decode()
     assert reverse("metrics:results-tab", args=[study.pk, "systems"]) in page.content.decode()
+
+
+def test_figures_of_one_machine_rater_are_folded(reader, study, monkeypatch):
+    refresh_section(study=study, name="robustness")
+    drawn = [empty_figure(name, name, "Nothing.") for name in ("all", "first", "second")]
+    figures = [drawn[0], *(replace(one, machine="judge") for one in drawn[1:])]
+    monkeypatch.setattr(section_views, "figures_of_section", lambda *_: figures)
+    page = fromstring(reader.get(address(study), headers=HTMX).content)
+    headings = page.xpath("//section//h2/@id")
+    assert headings == ["figure-all", "figure-first", "figure-second"]
+    assert page.xpath("//details[summary='judge']//h2/@id") == headings[1:]
 
 
 def test_viewers_do_not_see_sections_of_annotators(study, requests):

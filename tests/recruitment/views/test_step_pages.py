@@ -645,6 +645,10 @@ def test_one_button_plans_and_asks_to_open(client, study):
     open_ = reverse("recruitment:launch-action", args=[study.pk, "open"])
     page = client.get(page_of("recruitment:launch", study))
     assert page.context["plans_first"]
+    # Beside the price is the button that opens; planning stands in the list.
+    assert "plan" not in page.context["actions"]
+    (plan,) = lxml.html.fromstring(page.content).xpath("//form[contains(@action, '/plan/')]")
+    assert plan.xpath("ancestor::li/@data-code") == ["not_planned"]
     # The costs are of the tasks as they would be planned.
     assert (page.context["n_planned"], page.context["hits"]) == (0, 4)
     question = client.post(open_)

@@ -27,6 +27,7 @@ from tiebreak.reading.charts.intervals import (
     interval_glyph,
 )
 from tiebreak.reading.charts.lines import Line, line_chart
+from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, empty_figure
 from tiebreak.reading.figures.machines.stand_in import machines_figure, stand_in_figure
 from tiebreak.reading.figures.of_part import of_part
@@ -196,7 +197,23 @@ def test_what_thick_lines_are_stands_in_the_picture(section):
 
 def test_a_number_without_an_interval_has_no_picture_beside_it():
     assert not interval_glyph(Estimate(0.5, n=9))
-    assert interval_glyph(Estimate(0.5, low=0.4, high=0.6, n=9))
+    drawn = interval_glyph(Estimate(0.5, low=0.4, high=0.6, n=9))
+    assert 'x1="70%"' in drawn  # of the width that the page gives it
+    assert "viewBox" not in drawn
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(6, "50%"), (9, "50"), (12, "50")])
+def test_every_cell_of_a_table_of_shares_has_its_number(columns, shown):
+    names = [f"column {n}" for n in range(columns)]
+    chart = matrix_chart(
+        ["a"], [[0.5] * columns], finding="", labels=("row", "column"), columns=names
+    )
+    page = chart.page()
+    assert page.count(f">{shown}</text>") == columns
+    assert ("%" in chart.strips[0].words) == (shown == "50")
+    # A narrow page leaves out numbers of many columns, and names that it has no room for.
+    assert page.count('data-n="1"') == (columns if columns > 9 else 0)
+    assert ('data-n="2"' in page) == (columns <= 9)
 
 
 def test_a_kind_of_item_that_all_items_are_is_not_drawn_again():
