@@ -18,7 +18,7 @@ from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from tests.studies.factories import make_study
+from tests.studies.factories import make_open_study, make_study
 
 
 def with_everything(study: Study) -> Study:
@@ -116,6 +116,22 @@ def test_djangos_pages_look_like_all_others(chromium_page: Page, live_server, wi
         assert page.locator(".submit-row :is(input, button), .verbs button").count() <= 1, address
         account = page.locator(".account")
         assert not account.count() or account.bounding_box()["height"] < 50, address
+
+
+def test_a_rater_has_two_lines_on_a_phone(chromium_page: Page, live_server):
+    study = make_open_study(instances=4)
+    simulate_raters(study=study, bots=[Bot("a"), Bot("b"), Bot("c")], seed=1)
+    refresh_report(study=study)
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    Membership.objects.create(study=study, user=ruth)
+    page = chromium_page
+    log_in(page, live_server.url)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/by-rater/")
+    rows = page.locator(".raters tbody tr:not(:has([data-unusual]))")
+    heights = rows.evaluate_all("rows => rows.map(row => row.offsetHeight)")
+    assert heights
+    assert max(heights) < 80, heights  # of 24 px each, with the space between rows
 
 
 def test_the_price_of_a_draft_arrives_without_moving_its_row(chromium_page: Page, live_server):
