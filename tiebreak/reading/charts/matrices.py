@@ -63,14 +63,14 @@ def _heads(
     if is_numbered:
         shown = {"data_n": 0} if lines else {}
         for n in range(n_columns):
-            yield canvas.text(((n + 0.5) / n_columns, 0.5), str(n + 1), dy=5, **shown)
+            yield canvas.text(((n + 0.5) / n_columns, 0.5), str(n + 1), "tick", dy=5, **shown)
     if is_numbered and isinstance(canvas, Fixed):
         return
     shown = {"data_n": 2} if is_numbered else {}
     for n, name in enumerate(lines):
         for k, line in enumerate(name):
             dy = 5 + LINE_HEIGHT * (k - (len(name) - 1) / 2)
-            yield canvas.text(((n + 0.5) / n_columns, 0.5), line, dy=dy, **shown)
+            yield canvas.text(((n + 0.5) / n_columns, 0.5), line, "tick", dy=dy, **shown)
 
 
 def _cells(row: Sequence[float | None], kind: Kind, canvas: Canvas) -> Iterator[str]:
