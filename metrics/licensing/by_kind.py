@@ -35,7 +35,7 @@ class KindsRow:
 
 def refresh_with_report(*, study: Study, report: ReportSnapshot) -> None:
     """Compute the evidence with a report of few ratings, so that pages show it without a request."""
-    rows = report.counted["rows"]
+    rows = (report.counted or {})["rows"]
     if rows["machines"] and rows["counted"] <= MAX_WITH_REPORT:
         refresh_section(study=study, name=SECTION)
 

@@ -36,7 +36,8 @@ def matrix_chart(
         return NOTHING
     is_numbered = max(map(width_of, columns)) > NARROW / len(columns) - 6
     lines = [wrapped(name, WIDE / len(columns) - 6) for name in columns]
-    fit = len(columns) <= SEVERAL and max(map(len, lines)) <= 2
+    most = max(map(len, lines))
+    fit = len(columns) <= SEVERAL and most <= 2
     strips = [
         Strip(words=f"rows: {labels[0]}{UNIT * (len(columns) > FEW)}", css="start"),
         Strip(words=f"columns: {labels[1]}", css="start"),
@@ -45,7 +46,9 @@ def matrix_chart(
         legend = ", ".join(f"{n} {name}" for n, name in enumerate(columns, start=1))
         strips.append(Strip(words=legend, css="numbered" if fit else "start"))
     heads = partial(_heads, lines if fit or not is_numbered else [], is_numbered)
-    strips.append(Strip(draw=partial(heads, len(columns)), size="cell" if fit else "ticks"))
+    strips.append(
+        Strip(draw=partial(heads, len(columns)), size="cell" if fit and most > 1 else "ticks")
+    )
     for name, row in zip(names, shares, strict=True):
         cells = Strip(name, partial(_cells, row, kind), size="cell")
         strips.append(cells if row else Strip(name, css="group"))
