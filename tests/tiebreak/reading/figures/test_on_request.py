@@ -141,6 +141,11 @@ def special(scores, probable, replaceable, categorised, scored):
         "prediction_powered": of(judged_alone(40), sections=["prediction_powered"]),
         "machine_replacement": replaceable,
         "comparison_budget": of(pairs, sections=["comparison_budget"]),
+        "family_bias": of(
+            with_judge(categories()),
+            sections=["family_bias"],
+            families={"a": "GPT", "b": "Llama", "c": "Llama", "judge": "GPT"},
+        ),
         "leaderboard": categorised,
         "pairs_by_agreement": categorised,
         "rank_stability": categorised,

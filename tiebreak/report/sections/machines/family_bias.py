@@ -42,9 +42,10 @@ def family_bias_section(
     """Return the preference of each machine, given the families of systems and machines by name."""
     if not compares_systems(criterion):
         raise InvalidInput("no_systems", NO_SYSTEMS)
+    machines = sorted(criterion.machines)
     if not families:
-        raise InvalidInput("no_families", NO_FAMILIES)
-    return {name: _preference(criterion, name, families) for name in sorted(criterion.machines)}
+        return {name: _undefined(NO_FAMILIES) for name in machines}
+    return {name: _preference(criterion, name, families) for name in machines}
 
 
 def _preference(

@@ -94,7 +94,7 @@ def test_what_is_not_declared_or_not_compared_is_undefined_with_a_reason(
 
 
 def test_without_families_the_section_says_where_they_are_declared():
-    assert of(judged(), sections=[NAME]).problems[NAME] == NO_FAMILIES
+    assert section_of(judged(), {})["judge"].difference.reason == NO_FAMILIES
     alone = build_section(RatingTable.from_rows(judged()), NAME, families=FAMILIES)
     same = section_of(judged())["judge"].difference.as_json()
     assert alone.criteria["preference"]["judge"].difference.as_json() == same
