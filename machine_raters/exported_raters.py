@@ -12,7 +12,9 @@ from django.db.models import Count, F, Max, Min, Q, Sum
 from annotation.models.rating import is_unparsed
 from machine_raters.forms import JUDGE_CRITERIA, JUDGE_SETTINGS
 from machine_raters.judging.job import questions_of
+from machine_raters.judging.second_answers import asked_again
 from machine_raters.models import (
+    SERVED_BY,
     Baseline,
     ExampleSet,
     Judge,
@@ -31,6 +33,7 @@ COLUMNS = (
     "created_at",
     "settings",
     "answers",
+    "asked_again",
     "excluded",
     "excluded_reason",
 )
@@ -63,7 +66,8 @@ def _judge_row(judge: Judge, question: JudgeCriterion) -> Row:
     settings["examples_sha256"] = question.examples_sha256
     if question.steps:
         settings |= {"steps": question.steps, "steps_prompt": question.steps_prompt}
-    return _row(judge, question.criterion, settings) | {"answers": _answers(question)}
+    came = {"answers": _answers(question), "asked_again": _asked_again(question)}
+    return _row(judge, question.criterion, settings) | came
 
 
 def _row(machine: MachineRater, criterion: Criterion, settings: dict[str, Any]) -> Row:
@@ -75,16 +79,17 @@ def _row(machine: MachineRater, criterion: Criterion, settings: dict[str, Any]) 
         "created_at": machine.created_at.isoformat(),
         "settings": settings,
         "answers": [],
+        "asked_again": [],
         "excluded": machine.excluded,
         "excluded_reason": machine.excluded_reason,
     }
 
 
 def _answers(question: JudgeCriterion) -> list[dict[str, Any]]:
-    """Return what came of the requests, by the model's name and revision as the server gave them."""
+    """Return what came of the requests, by the model's name and revision as the server gave them, and by the server."""
     answers = (
         Verdict.objects.filter(judge=question.judge, rating__criterion=question.criterion)
-        .values("revision", model=F("language_model"))
+        .values(*SERVED_BY[1:], model=F("language_model"))
         .annotate(
             answers=Count("pk"),
             unreadable=Count("pk", filter=is_unparsed("rating__")),
@@ -96,9 +101,27 @@ def _answers(question: JudgeCriterion) -> list[dict[str, Any]]:
             first=Min("rating__created_at"),
             last=Max("rating__created_at"),
         )
-        .order_by("model", "revision")
+        .order_by("model", *SERVED_BY[1:])
     )
     return [
         {**row, "first": row["first"].isoformat(), "last": row["last"].isoformat()}
         for row in answers
+    ]
+
+
+def _asked_again(question: JudgeCriterion) -> list[dict[str, Any]]:
+    """Return how often each test of the server brought the same verdict by the criterion."""
+    judge, name = question.judge, question.criterion.name
+    return [
+        {
+            "test": test.test,
+            "asked_at": test.asked_at,
+            "servers": list(test.servers),
+            "answers": one.answers,
+            "flips": one.flips,
+            **{part: getattr(one.same, part) for part in ("value", "low", "high")},
+        }
+        for test in asked_again(judge.study, [judge])[judge.pk]
+        for one in test.criteria
+        if one.criterion == name
     ]

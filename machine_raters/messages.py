@@ -104,6 +104,14 @@ CHOICES_IGNORED = (
     "The server constrained {constrained} answers, or said so, but {number} unreadable answers are not"
     " among the allowed answers. It may ignore the constraint."
 )
+PROMPT_CHANGED = (
+    "The guidelines, the texts or the examples have changed since the judge answered, so its prompt would"
+    " be another one, and the answer would say nothing about the server. Create another judge to test it."
+)
+NOTHING_TO_ASK_AGAIN = (
+    "This judge has not answered anything yet. Let it rate first, and ask it again then."
+)
+ASKED_AGAIN = "{name} is being asked again. How often it gives the same verdict appears below."
 JUDGE_IN_DRAFT = (
     "This study is a draft, whose items may still change. Launch it first, and let the judge rate"
     " then. You can try the judge on five items now."

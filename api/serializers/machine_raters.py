@@ -14,6 +14,7 @@ from machine_raters.forms import (
     SET_SETTINGS,
 )
 from machine_raters.judging.presets import PRESETS
+from machine_raters.judging.second_answers import Again, AskedAgain
 from machine_raters.kinds import KINDS
 from machine_raters.models import (
     Baseline,
@@ -47,6 +48,9 @@ class JudgeCost(serializers.Serializer[Any]):
 class JudgeModelRow(serializers.Serializer[Any]):
     model = serializers.CharField(help_text="As the server named it with the answers.")
     revision = serializers.CharField(help_text="What else the server reported, or empty.")
+    server_version = serializers.CharField(help_text="What ran the model, or empty.")
+    device = serializers.CharField(help_text="Its accelerators, as told or declared, or empty.")
+    is_batch_invariant = serializers.BooleanField(allow_null=True, help_text="Null if unknown.")
     answers = serializers.IntegerField()
     unreadable = serializers.IntegerField()
     constrained = serializers.IntegerField()
@@ -54,6 +58,34 @@ class JudgeModelRow(serializers.Serializer[Any]):
     tokens = serializers.IntegerField(allow_null=True)
     first = serializers.DateTimeField()
     last = serializers.DateTimeField()
+
+
+class SameShare(serializers.Serializer[Estimate]):
+    value = serializers.FloatField()
+    low = serializers.FloatField(help_text="Wilson's interval at 95%.")
+    high = serializers.FloatField()
+
+
+class AgainSerializer(serializers.Serializer[Again]):
+    criterion = serializers.CharField()
+    answers = serializers.IntegerField()
+    flips = serializers.IntegerField(help_text="Second answers with another verdict.")
+    same = SameShare(help_text="Share of second answers with the same verdict.")
+
+
+class AskedAgainSerializer(serializers.Serializer[AskedAgain]):
+    test = serializers.IntegerField(help_text="How often the judge had been asked again, from 1.")
+    asked_at = serializers.DateTimeField()
+    servers = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What is known of the models and servers that answered.",
+    )
+    prompts = serializers.IntegerField(help_text="Prompts that were answered again.")
+    word_for_word = serializers.IntegerField(
+        help_text="Prompts whose answer was equal to the first."
+    )
+    same = SameShare(help_text="Share of prompts with the same verdict.")
+    criteria = AgainSerializer(many=True)
 
 
 class JudgeProblemExample(serializers.Serializer[Any]):
@@ -106,6 +138,9 @@ class JudgeSerializer(MachineSerializer):
         help_text="Questions without an answer, by the error's code. They can be asked again.",
     )
     warnings = serializers.ListField(child=serializers.CharField(), source="progress.warnings")
+    asked_again = AskedAgainSerializer(
+        many=True, help_text="Tests of its server, the newest first."
+    )
 
     class Meta:
         model = Judge
@@ -113,7 +148,7 @@ class JudgeSerializer(MachineSerializer):
             *COMMON,
             *(name for name in JUDGE_SETTINGS if name not in JUDGE_CRITERIA),
             *("criteria", "answers", "unparsed", "nonresponses", "cost", "models", "unreadable"),
-            *("failures", "warnings"),
+            *("failures", "warnings", "asked_again"),
         )
 
 

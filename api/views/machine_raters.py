@@ -18,7 +18,7 @@ from api.serializers.machine_raters import (
 from api.validation import checked, checked_form, refuse_unknown_names
 from api.views.jobs import now
 from jobs.rows import JobRow
-from machine_raters.judging.services import try_injections, try_judge
+from machine_raters.judging.services import ask_again, try_injections, try_judge
 from machine_raters.kinds import KINDS
 from machine_raters.models import MachineRater
 from machine_raters.services.machine_raters import (
@@ -136,6 +136,15 @@ class MachineRaters(Resource):
         asked about the same items once more without it (`moved_without` of `asked_again`).
         """
         return now(try_injections(judge=self.judge(), by=self.by))
+
+    @endpoint(detail=True, url_path="ask-again", gives=JobSerializer, status=201)
+    def again(self) -> JobRow:
+        """Send a judge prompts again that it has answered.
+
+        A test of its server: up to 100 prompts of each criterion, the same each time. Stores no ratings.
+        The judge's `asked_again` says how often the verdict was the same.
+        """
+        return now(ask_again(judge=self.judge(), by=self.by))
 
 
 def _shown(machine: MachineRater, status: int = 200) -> Response:

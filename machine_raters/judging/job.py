@@ -21,7 +21,7 @@ from machine_raters.judging.passes import (
     passes,
     tried_items,
 )
-from machine_raters.judging.storing import Answered, note_failures, store_answers
+from machine_raters.judging.storing import UNKNOWN, Answered, note_failures, store_answers
 from machine_raters.kind import MachineJob
 from machine_raters.messages import JUDGE_WITHOUT_STEPS, NO_MODEL
 from machine_raters.models import Judge, JudgeCriterion
@@ -39,6 +39,7 @@ from tiebreak.gateway import (
     Message,
     Models,
     SampleRequest,
+    ServedBy,
 )
 from tiebreak.gateway.protocol import prompt_sha256
 from tiebreak.nonresponse import NONRESPONSES
@@ -248,10 +249,12 @@ class Asked:
     request: Request
     prompt: tuple[Message, ...]
 
-    def answered(self, question: JudgeCriterion, response: Response) -> Answered:
+    def answered(
+        self, question: JudgeCriterion, response: Response, served_by: ServedBy = UNKNOWN
+    ) -> Answered:
         reply, digest = reply_of(question, self.asked.order, response), prompt_sha256(self.prompt)
         seed = self.request.seed if isinstance(self.request, SampleRequest) else None
-        made_by = (response.model, response.revision)
+        made_by = (response.model, response.revision, served_by)
         return Answered(self.unit, self.asked, digest, seed, reply, *made_by)
 
 
@@ -263,11 +266,12 @@ def _ask(
 ) -> Iterator[Progress]:
     pending: dict[str, Asked] = {}
     requests = requests_of(question, missing, pending, tally, lambda *failure: note_all([failure]))
+    served_by = models.served_by()
 
     @transaction.atomic
     def store(answers: list[tuple[Asked, Response]]) -> int:
         stored = (
-            store_answers(one, [asked.answered(one, response) for asked, response in answers])
+            store_answers(one, [asked.answered(one, given, served_by) for asked, given in answers])
             for one in question.together
         )
         return max(stored)

@@ -8,12 +8,14 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from annotation.models.rating import is_unparsed
 from annotation.services.planning import ensure_plan
 from machine_raters.forms import JudgeForm
+from machine_raters.judging.again_job import SENT_AGAIN, AskAgainJob
 from machine_raters.judging.example_sets import check_examples, fix_examples
 from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, JudgingJob, questions_of
 from machine_raters.judging.passes import Items, items_of
 from machine_raters.judging.presets import preset_named
 from machine_raters.judging.progress import progress_of
+from machine_raters.judging.second_answers import asked_again
 from machine_raters.kind import Kind, Shown
 from machine_raters.messages import (
     JUDGE_ASKS_ALL,
@@ -32,7 +34,7 @@ from tiebreak.errors import DomainError
 
 class JudgeKind(Kind):
     name, model, form = MachineRater.Kind.JUDGE, Judge, JudgeForm
-    job, other_jobs = JudgingJob, (JudgeDryRunJob, JudgeInjectionJob)
+    job, other_jobs = JudgingJob, (JudgeDryRunJob, JudgeInjectionJob, AskAgainJob)
     rows = ("criteria",)
     # Its prompts are read in a trial first.
     starts_at_once = False
@@ -52,8 +54,10 @@ class JudgeKind(Kind):
     def listed(self, study: Study, **only: Any) -> list[Any]:
         judges = super().listed(study, **only)
         progress = progress_of(study, judges) if judges else {}
+        tests = asked_again(study, judges) if judges else {}
         for judge in judges:
             judge.progress = progress[judge.pk]
+            judge.asked_again = tests.get(judge.pk, [])
         return judges
 
     def check_new(self, judge: Judge, rows: Mapping[str, Any]) -> None:
@@ -93,6 +97,8 @@ class JudgeKind(Kind):
             "are_pairs": shown.items.are_pairs,
             "preset": preset_named(judge.preset),
             "dry_run": shown.newest(JudgeDryRunJob, judge.public_id),
+            "sent_again": SENT_AGAIN,
+            "again": shown.newest(AskAgainJob, judge.public_id),
             "injections": shown.newest(JudgeInjectionJob, judge.public_id),
             "answers": judge.answers or judge.is_tested,
             "start": start if can_start else "",

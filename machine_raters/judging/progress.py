@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber, Substr
 from annotation.models.rating import is_unparsed
 from machine_raters.judging.costs import Cost, cost_of
 from machine_raters.messages import ALWAYS_FIRST, ALWAYS_SAME, CHOICES_IGNORED, SEVERAL_MODELS
-from machine_raters.models import Judge, JudgeCriterion, JudgeFailure, Verdict
+from machine_raters.models import SERVED_BY, Judge, JudgeCriterion, JudgeFailure, Verdict
 from studies.models import Study
 from tiebreak.gateway.protocol import COMPLETE
 from tiebreak.scales import BAD
@@ -53,10 +53,13 @@ Labels = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ModelRow:
-    """The answers of a model, by its name and revision as the server returned them."""
+    """The answers of a model, by its name and revision as the server returned them, and by the server."""
 
     model: str
     revision: str
+    server_version: str
+    device: str
+    is_batch_invariant: bool | None
     answers: int
     unreadable: int
     constrained: int
@@ -129,7 +132,7 @@ def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[tuple[int, i
     rows = (
         Verdict.objects.filter(judge__study=study)
         .values(
-            *("judge", "language_model", "revision"),
+            *("judge", *SERVED_BY),
             *("rating__criterion", "rating__label", "rating__nonresponse", "rating__side_a"),
         )
         .annotate(
@@ -142,27 +145,26 @@ def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[tuple[int, i
             first=Min("rating__created_at"),
             last=Max("rating__created_at"),
         )
-        .order_by("first", "language_model", "revision")
+        .order_by("first", *SERVED_BY)
     )
-    by_model = defaultdict[tuple[int, str, str], list[dict[str, Any]]](list)
+    by_model = defaultdict[tuple[Any, ...], list[dict[str, Any]]](list)
     labels = defaultdict[tuple[int, int], Labels](Counter)
     for row in rows:
-        by_model[row["judge"], row["language_model"], row["revision"]].append({**row})
+        by_model[row["judge"], *(row[name] for name in SERVED_BY)].append({**row})
         if row["rating__label"] is not None:
             own = labels[row["judge"], row["rating__criterion"]]
             own[row["rating__label"], row["rating__side_a"]] += row["answers"]
     models = defaultdict[int, list[ModelRow]](list)
-    for (judge, name, revision), parts in by_model.items():
-        models[judge].append(_model(name, revision, parts))
+    for (judge, *served_by), parts in by_model.items():
+        models[judge].append(_model(served_by, parts))
     return models, labels
 
 
-def _model(name: str, revision: str, rows: list[dict[str, Any]]) -> ModelRow:
+def _model(served_by: list[Any], rows: list[dict[str, Any]]) -> ModelRow:
     without_label = [row for row in rows if row["rating__label"] is None]
     unreadable = [row["answers"] for row in without_label if not row["rating__nonresponse"]]
     return ModelRow(
-        model=name,
-        revision=revision,
+        *served_by,
         answers=sum(row["answers"] for row in rows),
         unreadable=sum(unreadable),
         constrained=sum(row["constrained"] for row in rows),
@@ -253,8 +255,9 @@ def _side_on_screen(label: float, side_a: str) -> str:
 
 
 def _about_models(models: list[ModelRow]) -> Iterator[str]:
-    if len(models) > 1:
-        yield SEVERAL_MODELS.format(number=len(models))
+    named = {(row.model, row.revision) for row in models}
+    if len(named) > 1:
+        yield SEVERAL_MODELS.format(number=len(named))
 
 
 def _about_choices(models: list[ModelRow], unreadable: list[Problem]) -> Iterator[str]:

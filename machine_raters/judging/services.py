@@ -5,11 +5,12 @@ from django.db import transaction
 
 from jobs.models import Job
 from machine_raters.forms import JUDGE_CRITERIA, JUDGE_SETTINGS
+from machine_raters.judging.again_job import AskAgainJob
 from machine_raters.judging.example_sets import add_example_set
 from machine_raters.judging.injection_job import JudgeInjectionJob
 from machine_raters.judging.job import JudgeDryRunJob, questions_of
 from machine_raters.judging.kind import check_items
-from machine_raters.messages import JUDGE_HAS_NO_SYNTHETIC_ITEMS
+from machine_raters.messages import JUDGE_HAS_NO_SYNTHETIC_ITEMS, NOTHING_TO_ASK_AGAIN
 from machine_raters.models import Judge, MachineRater, SyntheticSet
 from machine_raters.services.machine_raters import create_machine_rater, start_job_of
 from machine_raters.services.raters import check_in_use
@@ -48,6 +49,13 @@ def try_injections(*, judge: Judge, by: User | None = None) -> Job:
     """Queue a job that counts which answers change when a text hides an instruction."""
     check_items(judge)
     return start_job_of(judge, JudgeInjectionJob, by=by)
+
+
+def ask_again(*, judge: Judge, by: User | None = None) -> Job:
+    """Queue a job that sends a sample of the judge's answered prompts again, as a test of its server."""
+    if not judge.verdicts.filter(rating__superseded=False).exists():
+        raise DomainError("nothing_to_ask_again", NOTHING_TO_ASK_AGAIN)
+    return start_job_of(judge, AskAgainJob, by=by)
 
 
 def check_judge(*, judge: Judge, made: SyntheticSet, by: User | None = None) -> Job:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 
@@ -12,7 +13,9 @@ from machine_raters.models import JudgeCriterion, JudgeFailure, Verdict
 from machine_raters.services.raters import lock_in_use, store_ratings
 from studies.models import Unit
 from tiebreak.asking.replies import Reply
-from tiebreak.gateway import GatewayError
+from tiebreak.gateway import GatewayError, ServedBy
+
+UNKNOWN = ServedBy()
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,18 @@ class Answered:
     reply: Reply
     language_model: str
     revision: str = ""
+    served_by: ServedBy = UNKNOWN
+
+    def source(self) -> dict[str, Any]:
+        """Return the fields of a `ServedAnswer`."""
+        return {
+            "language_model": self.language_model[:200],
+            "revision": self.revision[:200],
+            "server_version": self.served_by.version[:100],
+            "device": self.served_by.device[:200],
+            "is_batch_invariant": self.served_by.is_batch_invariant,
+            "finish_reason": self.reply.finish_reason[:50],
+        }
 
 
 @transaction.atomic
@@ -84,13 +99,11 @@ def _verdict(question: JudgeCriterion, answer: Answered, rating: Rating) -> Verd
     return Verdict(
         judge=question.judge,
         rating=rating,
-        language_model=answer.language_model[:200],
-        revision=answer.revision[:200],
         prompt_sha256=answer.prompt_sha256,
         seed=answer.seed,
         prompt_tokens=answer.reply.prompt_tokens,
         tokens=answer.reply.tokens,
         is_constrained=answer.reply.is_constrained,
-        finish_reason=answer.reply.finish_reason[:50],
         characters=len(answer.reply.text),
+        **answer.source(),
     )

@@ -6,9 +6,11 @@ from machine_raters.models.baseline import (
 )
 from machine_raters.models.example_set import ExampleSet as ExampleSet
 from machine_raters.models.judge import (
+    SERVED_BY as SERVED_BY,
     Judge as Judge,
     JudgeCriterion as JudgeCriterion,
     JudgeFailure as JudgeFailure,
+    SecondAnswer as SecondAnswer,
     Verdict as Verdict,
 )
 from machine_raters.models.jury import Jury as Jury

@@ -207,15 +207,33 @@ class JudgeCriterion(models.Model):
         return self.criterion.parsed_scale
 
 
-class Verdict(models.Model):
-    """How a judge's rating was made. The answer itself is the rating's `raw`."""
+# The fields that say which model on which server gave an answer.
+SERVED_BY = ("language_model", "revision", "server_version", "device", "is_batch_invariant")
 
-    judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="verdicts")
-    rating = models.OneToOneField(Rating, on_delete=models.PROTECT, related_name="verdict")
+
+class ServedAnswer(models.Model):
+    """What is known of the model and the server that gave an answer."""
+
     # The model's name as the server gave it with the answer.
     language_model = models.CharField(max_length=200)
     # What else the server reported about the model; empty if nothing.
     revision = models.CharField(max_length=200, blank=True)
+    # What ran the model and on which accelerators, as it told or as was declared; empty if unknown.
+    server_version = models.CharField(max_length=100, blank=True, default="", db_default="")
+    device = models.CharField(max_length=200, blank=True, default="", db_default="")
+    # Whether other requests computed with it could not change the answer; None if unknown.
+    is_batch_invariant = models.BooleanField(null=True)
+    finish_reason = models.CharField(max_length=50, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Verdict(ServedAnswer):
+    """How a judge's rating was made. The answer itself is the rating's `raw`."""
+
+    judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="verdicts")
+    rating = models.OneToOneField(Rating, on_delete=models.PROTECT, related_name="verdict")
     # SHA-256 of the prompt as it was sent.
     prompt_sha256 = models.CharField(max_length=64)
     # Probabilities need none.
@@ -225,7 +243,6 @@ class Verdict(models.Model):
     tokens = models.PositiveIntegerField(null=True)
     # Whether the server constrained the answer to the allowed ones.
     is_constrained = models.BooleanField(default=False)
-    finish_reason = models.CharField(max_length=50, blank=True)
     # The length of the whole answer, of which the rating has at most the beginning.
     characters = models.PositiveIntegerField()
 
@@ -234,6 +251,27 @@ class Verdict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judge_id}: {self.rating_id}"
+
+
+class SecondAnswer(ServedAnswer):
+    """What a judge answered when the prompt of a verdict was sent once more. It is never a rating."""
+
+    verdict = models.ForeignKey(Verdict, on_delete=models.CASCADE, related_name="second_answers")
+    # How often the judge had been asked again by then, from 1.
+    test = models.PositiveIntegerField()
+    label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means none
+    nonresponse = models.CharField(max_length=20, blank=True)
+    raw = models.TextField()
+    created_at = models.DateTimeField(db_default=Moment(), editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["verdict", "test"], name="second_answer_once_per_test")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verdict_id}: {self.test}"
 
 
 class JudgeFailure(models.Model):

@@ -21,10 +21,11 @@ from machine_raters.judging.example_sets import (
 )
 from machine_raters.judging.kind import why_not_yet
 from machine_raters.judging.passes import Items
-from machine_raters.judging.services import check_judge, try_injections, try_judge
+from machine_raters.judging.services import ask_again, check_judge, try_injections, try_judge
 from machine_raters.kind import Kind, Shown
 from machine_raters.kinds import KINDS
 from machine_raters.messages import (
+    ASKED_AGAIN,
     DELETE_MACHINE,
     DELETES_MACHINE,
     EXCLUSION,
@@ -232,12 +233,13 @@ ACTIONS: dict[str, Action] = {
     "start": _saying(MACHINE_STARTED, start_machine_rater),
     "try": _saying(JUDGE_TRIED, try_judge, "judge"),
     "injections": _saying(JUDGE_TRIED, try_injections, "judge"),
+    "ask-again": _saying(ASKED_AGAIN, ask_again, "judge"),
     "exclude": _exclude,
     "reinstate": _saying(MACHINE_REINSTATED, reinstate_machine_rater),
     "delete": _delete,
 }
 # The actions that only some kinds have.
-ONLY = dict.fromkeys(("try", "injections"), (MachineRater.Kind.JUDGE,))
+ONLY = dict.fromkeys(("try", "injections", "ask-again"), (MachineRater.Kind.JUDGE,))
 
 
 @require_POST

@@ -19,7 +19,7 @@ __all__ = ["model"]
 REASON = {"reason": "the wrong settings"}
 each_kind = pytest.mark.parametrize("kind", KINDS)
 LIST = "machine-rater-list"
-VERBS = ("machine-rater-start", "machine-rater-exclude", "machine-rater-reinstate")
+VERBS = tuple(f"machine-rater-{verb}" for verb in ("start", "exclude", "reinstate", "again"))
 TRIALS = ("machine-rater-trial", "machine-rater-injections")
 
 

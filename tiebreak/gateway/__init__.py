@@ -19,6 +19,7 @@ from tiebreak.gateway.protocol import (
     Sampled,
     SampleRequest,
     ScoreRequest,
+    ServedBy,
     TextScore,
 )
 from tiebreak.gateway.vllm_engine import InProcessVLLM
@@ -41,6 +42,7 @@ __all__ = [
     "SampleRequest",
     "Sampled",
     "ScoreRequest",
+    "ServedBy",
     "TextScore",
     "chosen",
     "open_models",

@@ -22,6 +22,7 @@ from tiebreak.gateway.protocol import (
     Sampled,
     SampleRequest,
     ScoreRequest,
+    ServedBy,
     TextScore,
 )
 
@@ -264,6 +265,13 @@ class ClusterModels(Models):
             return [self.model]
         with closing(self._open()) as models:
             return models.model_names()
+
+    def served_by(self) -> ServedBy:
+        """Return what an HTTP server tells; of engines on several machines nothing is said for all."""
+        if self._needs_gpu:
+            return ServedBy()
+        with closing(self._open()) as models:
+            return models.served_by()
 
     def close(self) -> None:
         self._cluster.close()

@@ -11,6 +11,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TypeGuard, TypeVar
 
@@ -30,6 +31,7 @@ from tiebreak.gateway.protocol import (
     Sampled,
     SampleRequest,
     ScoreRequest,
+    ServedBy,
     TextScore,
 )
 from tiebreak.gateway.transport import Connection, JsonObject, Limits, Reader, parse_address
@@ -38,6 +40,8 @@ Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest | ScoreReq
 A = TypeVar("A", bound=Request)
 B = TypeVar("B")
 
+# So long a server may take to tell what it is.
+FACTS_SECONDS = 20.0
 # Servers return the log-probabilities of at most this many candidates per token.
 MAX_TOP_LOGPROBS = 20
 # Overrides the sampling defaults of the model's generation config so that only temperature and
@@ -84,6 +88,10 @@ class OpenAIServer(Models):
         Number of failed requests in a row after which sending stops.
     aliases : collection of str, default ()
         Other names by which the server may call the model, such as a dated version.
+    device : str, default ""
+        Accelerators on which the server runs, for servers that do not tell.
+    batch_invariant : bool, optional
+        Whether the server is batch-invariant, for servers that do not tell.
 
     Raises
     ------
@@ -115,6 +123,8 @@ class OpenAIServer(Models):
         initial_backoff_s: float = 1.0,
         max_consecutive_failures: int = 20,
         aliases: Collection[str] = (),
+        device: str = "",
+        batch_invariant: bool | None = None,
     ) -> None:
         is_key = api_key.isascii() and api_key.isprintable() and " " not in api_key
         _check(bool(model), "Enter the name of the model to request from the server.")
@@ -133,6 +143,7 @@ class OpenAIServer(Models):
         self._names = frozenset({model, *aliases})
         self._address = parse_address(base_url, allowed_hosts)
         self._api_key = api_key
+        self._declared = ServedBy("", device, batch_invariant)
         self._limits = Limits(
             concurrency=concurrency,
             timeout_s=timeout_s,
@@ -168,6 +179,36 @@ class OpenAIServer(Models):
         async with Connection(self._address, self._limits, self._api_key) as connection:
             return list(await connection.get("/models", responses.listed_models))
 
+    def served_by(self) -> ServedBy:
+        """Return what a vLLM server tells, and otherwise what was declared.
+
+        Its version is from ``/version``. Device and batch invariance are from ``/server_info``, which
+        vLLM has only in its development mode; what it tells there overrides the declaration.
+
+        Returns
+        -------
+        ServedBy
+            Program, device and batch invariance. What is not known is empty, and nothing is raised.
+        """
+        try:
+            return run_in_thread(self._asked_what_it_is())
+        except GatewayError:
+            return self._declared
+
+    async def _asked_what_it_is(self) -> ServedBy:
+        limits = replace(self._limits, timeout_s=FACTS_SECONDS, max_attempts=1)
+        async with Connection(self._address, limits, self._api_key) as connection:
+            if not await _Server(connection, self.model, self._names).is_vllm():
+                return self._declared
+            version = await _told(connection, "/version", responses.server_version)
+            told = await _told(connection, "/server_info", responses.device_and_invariance)
+        device, is_invariant = told or ("", None)
+        return ServedBy(
+            f"vLLM {version}" if version else "vLLM",
+            device or self._declared.device,
+            self._declared.is_batch_invariant if is_invariant is None else is_invariant,
+        )
+
     def close(self) -> None:
         """Do nothing, because each batch closes its own connections, even if it is not finished."""
 
@@ -183,6 +224,14 @@ class OpenAIServer(Models):
     ) -> AsyncIterator[Ask[A, B | Failed]]:
         async with Connection(self._address, self._limits, self._api_key) as connection:
             yield partial(_handle, _Server(connection, self.model, self._names), handler)
+
+
+async def _told(connection: Connection, path: str, reader: Reader[B]) -> B | None:
+    """Return what a server tells at a path of vLLM, or None if it does not."""
+    try:
+        return await connection.get_root(path, reader)
+    except GatewayError:
+        return None
 
 
 async def _handle(

@@ -309,6 +309,19 @@ class TextScore:
 
 
 @dataclass(frozen=True)
+class ServedBy:
+    """What runs a model, as far as it is known: the same prompt may get another answer from another."""
+
+    version: str = ""
+    """Name and version of the program that runs the model; empty if unknown."""
+    device: str = ""
+    """Accelerators on which it runs; empty if unknown."""
+    is_batch_invariant: bool | None = None
+    """Whether an answer does not depend on which other requests are computed with it, as in vLLM with
+    ``VLLM_BATCH_INVARIANT=1``; None if unknown."""
+
+
+@dataclass(frozen=True)
 class Failed:
     """A failed request, which does not affect other requests."""
 
@@ -405,6 +418,16 @@ class Models(Protocol):
         GatewayError
             If the server does not answer, or does not list its models.
         """
+
+    def served_by(self) -> ServedBy:
+        """Return what runs the model, as far as the provider tells, at the time of the call.
+
+        Returns
+        -------
+        ServedBy
+            Program, device and batch invariance. What is not known is empty, and nothing is raised.
+        """
+        return ServedBy()
 
     def close(self) -> None:
         """Free the provider's resources."""

@@ -124,6 +124,19 @@ def listed_models(data: JsonObject) -> dict[str, ListedModel]:
     }
 
 
+def server_version(data: JsonObject) -> str:
+    """Return the version in a response of vLLM's ``/version``."""
+    return _string(data, "version")
+
+
+def device_and_invariance(data: JsonObject) -> tuple[str, bool | None]:
+    """Return what vLLM's ``/server_info`` says: its accelerators, and whether it is batch-invariant."""
+    system, variables = (_object(data.get(name)) for name in ("system_env", "vllm_env"))
+    device, mode = system.get("nvidia_gpu_models"), variables.get("VLLM_BATCH_INVARIANT")
+    is_invariant = None if mode is None else str(mode).lower() in {"1", "true"}
+    return " ".join(device.split()) if isinstance(device, str) else "", is_invariant
+
+
 def token_ids(data: JsonObject) -> list[int]:
     """Return the token ids in a response of vLLM's ``/tokenize``."""
     ids = _list(data, "tokens")

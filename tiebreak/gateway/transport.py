@@ -159,6 +159,10 @@ class Connection:
         """GET a path of the API, otherwise like `post`."""
         return await self._request("GET", self.address.api + path, None, reader)
 
+    async def get_root(self, path: str, reader: Reader[T]) -> T:
+        """GET a path outside ``/v1``, otherwise like `post`."""
+        return await self._request("GET", self.address.root + path, None, reader)
+
     def note_failure(self, error: GatewayError) -> None:
         """Stop after a fatal error, or after too many consecutive failures."""
         self._consecutive_failures += not error.is_request_fault

@@ -20,6 +20,7 @@ from tiebreak.gateway.protocol import (
     Sampled,
     SampleRequest,
     ScoreRequest,
+    ServedBy,
     TextScore,
 )
 from tiebreak.gateway.responses import ABORTED, common_length
@@ -123,6 +124,22 @@ class InProcessVLLM(Models):
 
     def model_names(self) -> list[str]:
         return [self.model]
+
+    def served_by(self) -> ServedBy:
+        """Return vLLM's version, its accelerator and its setting of batch invariance.
+
+        Returns
+        -------
+        ServedBy
+            Program, device and batch invariance; what this version of vLLM does not tell is empty.
+        """
+        version = getattr(self._vllm, "__version__", "")
+        mode = getattr(getattr(self._vllm, "envs", None), "VLLM_BATCH_INVARIANT", None)
+        return ServedBy(
+            f"vLLM {version}" if version else "vLLM",
+            _device(self._vllm),
+            None if mode is None else bool(mode),
+        )
 
     def close(self) -> None:
         """Stop the engine and its processes, which frees the accelerator's memory."""
@@ -312,6 +329,15 @@ def _is_request_fault(error: Exception) -> bool:
     """Return whether a request is at fault. Class names are compared, as vLLM moved the class."""
     bases = {base.__name__ for base in type(error).__mro__}
     return not bases.isdisjoint({"ValueError", "VLLMClientError"})
+
+
+def _device(vllm: Any) -> str:
+    """Return the name of vLLM's accelerator, or "" if it does not tell."""
+    platform = getattr(getattr(vllm, "platforms", None), "current_platform", None)
+    try:
+        return str(platform.get_device_name()) if platform is not None else ""
+    except Exception:  # a platform may have none
+        return ""
 
 
 def _summary(error: Exception) -> str:

@@ -7,6 +7,7 @@ from machine_raters.exported_raters import machine_rater_rows
 from machine_raters.models import Baseline, Judge, Jury
 from metrics.results.machine_notes import costs_of, settings_of
 from studies.models import Study
+from tiebreak.digits import percent
 from tiebreak.formats.rows import Row
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim
 from tiebreak.reading.document.results import captioned
@@ -124,13 +125,30 @@ def _criteria(criteria: list[Row], settings: Row) -> Iterator[tuple[str, str]]:
 def _models(criteria: list[Row]) -> Iterator[tuple[str, str]]:
     yield "Language model", criteria[0]["settings"]["language_model"] or UNNAMED
     named = (
-        f"{row['criterion'] + ', ' if len(criteria) > 1 else ''}{one['model'] or 'no name'}, {one['revision'] or 'no revision'}:"
+        f"{row['criterion'] + ', ' if len(criteria) > 1 else ''}{one['model'] or 'no name'}, {one['revision'] or 'no revision'}{_server(one)}:"
         f" {counted(one['answers'], 'answer')}, of which {one['unreadable']} could not be read,"
         f" from {one['first'][:10]} to {one['last'][:10]}"
         for row in criteria
         for one in row["answers"]
     )
     yield "Name and revision that the server gave", "; ".join(named) or "no answer yet"
+    tests = (_again(row["criterion"], test) for row in criteria for test in row["asked_again"])
+    if asked := "; ".join(tests):
+        yield "Asked the same again", asked
+
+
+def _server(answers: Row) -> str:
+    mode = {True: "batch-invariant", False: "not batch-invariant", None: ""}
+    told = (answers["server_version"], answers["device"], mode[answers["is_batch_invariant"]])
+    return "".join(f", {one}" for one in told if one)
+
+
+def _again(criterion: str, test: Row) -> str:
+    return (
+        f"{criterion}, {test['asked_at'][:10]}, {' / '.join(test['servers'])}: {percent(test['value'])} of"
+        f" {counted(test['answers'], 'second answer')} had the same verdict ({percent(test['low'])} to"
+        f" {percent(test['high'])}); flips: {test['flips']}"
+    )
 
 
 def _answering(settings: Row) -> Iterator[tuple[str, str]]:

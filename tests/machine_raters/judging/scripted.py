@@ -13,6 +13,7 @@ from tiebreak.gateway import (
     Sample,
     Sampled,
     SampleRequest,
+    ServedBy,
 )
 
 Request = SampleRequest | LabelLogprobsRequest
@@ -25,6 +26,7 @@ class ScriptedModels:
 
     def __init__(self, reply: Reply) -> None:
         self.reply, self.asked = reply, []
+        self.server = ServedBy()
 
     def sample(self, requests):
         for request in requests:
@@ -41,6 +43,9 @@ class ScriptedModels:
             if isinstance(reply, dict):
                 reply = LabelLogprobs(request.id, reply, "tiny-1")
             yield reply
+
+    def served_by(self):
+        return self.server
 
     def close(self) -> None:
         pass

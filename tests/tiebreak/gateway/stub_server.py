@@ -60,6 +60,8 @@ class StubServer:
     # What it tells of the model: a fingerprint with each answer, and a root in its list.
     fingerprint: str = ""
     root: str = ""
+    # What it tells of itself, by path.
+    about: dict[str, Data] = field(default_factory=dict)
     # How it treats constraints of answers: it enforces, refuses or ignores them.
     choices: str = "enforced"
     # How many scores it gives a text, of which the first is its number of words.
@@ -163,6 +165,8 @@ class Handler(BaseHTTPRequestHandler):
         self.stub.requests.append((self.path, {}))
         if self.path in self.stub.missing:
             return self._send(404, {"detail": "Not Found"})
+        if told := self.stub.about.get(self.path):
+            return self._send(200, told)
         listed = {"id": MODEL, "owned_by": self.stub.owner, "root": self.stub.root}
         return self._send(200, {"data": [listed]})
 

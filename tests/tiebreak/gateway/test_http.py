@@ -11,10 +11,7 @@ import pytest
 
 from tests.tiebreak.gateway.sample_requests import CHAT, codes, connect, request, sampled
 from tests.tiebreak.gateway.stub_server import MODEL, Fault, written
-from tiebreak.gateway import (
-    Failed,
-    SampleRequest,
-)
+from tiebreak.gateway import Failed, SampleRequest, ServedBy
 
 
 def test_one_request_draws_all_texts(stub):
@@ -190,3 +187,41 @@ def test_models_are_listed_where_a_loop_runs_already(stub):
 
     with ThreadPoolExecutor(1) as notebook:  # after a test in a browser, this thread has a loop
         assert notebook.submit(asyncio.run, cell_of_a_notebook()).result() == [MODEL]
+
+
+DEVICES = "GPU 0: NVIDIA H100\nGPU 1: NVIDIA H100"
+
+
+@pytest.mark.parametrize(
+    ("mode", "known"), [("1", True), (True, True), (False, False), (None, None)]
+)
+def test_a_vllm_server_tells_its_version_device_and_batch_invariance(stub, mode, known):
+    stub.about = {
+        "/version": {"version": "0.32.0"},
+        "/server_info": {
+            "vllm_env": {} if mode is None else {"VLLM_BATCH_INVARIANT": mode},
+            "system_env": {"nvidia_gpu_models": DEVICES},
+        },
+    }
+    told = ServedBy("vLLM 0.32.0", "GPU 0: NVIDIA H100 GPU 1: NVIDIA H100", known)
+    assert connect(stub).served_by() == told
+
+
+def test_what_a_server_does_not_tell_may_be_declared(stub):
+    declared = {"device": "two A100", "batch_invariant": True}
+    assert connect(stub, **declared).served_by() == ServedBy("vLLM", "two A100", True)
+    stub.owner = "other"
+    assert connect(stub, **declared).served_by() == ServedBy("", "two A100", True)
+    assert connect(stub).served_by() == ServedBy()
+
+
+def test_what_a_server_tells_of_its_mode_overrides_the_declaration(stub):
+    told = {"vllm_env": {"VLLM_BATCH_INVARIANT": "0"}, "system_env": {}}
+    stub.about = {"/server_info": told}
+    assert connect(stub, batch_invariant=True).served_by().is_batch_invariant is False
+
+
+def test_a_server_that_cannot_be_reached_tells_nothing(stub):
+    server = connect(stub)
+    stub.__exit__(None, None, None)
+    assert server.served_by() == ServedBy()
