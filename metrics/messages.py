@@ -99,3 +99,22 @@ REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 
 
 DEMO_STARTED = "The demo study is being loaded. It appears on this page within a minute."
+
+# The board of systems.
+NO_SUCH_SHARE = "Please hide between {low} and {high} percent of the instances."
+NO_BOARD_TO_HIDE = (
+    "This study has no board of systems, because none of its criteria asks for a preference. Nothing can be"
+    " hidden from it."
+)
+HIDDEN_PART_FIXED = (
+    "The hidden part of this board is fixed already. Another draw could be chosen by its result, so it stays;"
+    " make a clone of the study to hide another part."
+)
+PUBLISHED_WHILE_OPEN = (
+    "The board shows which system is preferred, and annotators who read it would not be blind any more. Close"
+    " the study first, and publish the board then."
+)
+BOARD_NOT_COMPUTED = "The board has not been computed yet. Open the board of systems in Results once, and publish it then."
+PART_HIDDEN = "The part is hidden. The board is computed anew."
+BOARD_PUBLISHED = "The board is public at the address below."
+BOARD_WITHDRAWN = "The page is withdrawn."

@@ -77,6 +77,24 @@ class SectionSnapshot(models.Model):
         return f"{self.name} of {self.report}"
 
 
+class Board(models.Model):
+    """What was decided about a study's board of systems: its hidden part, and its public page.
+
+    The part is null if nothing is hidden, and is never changed. The page is public while `published_at` is
+    set and the study is closed.
+    """
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="board")
+    hidden_percent = models.PositiveSmallIntegerField(null=True)
+    hidden_seed = models.PositiveIntegerField(default=0)
+    fixed_at = models.DateTimeField(null=True)
+    published_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"board of {self.study_id}"
+
+
 class Licence(models.Model):
     """The recorded decision that a machine rater may stand in for an annotator, and how it ended.
 

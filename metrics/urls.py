@@ -8,7 +8,7 @@ from metrics.licensing import views as licence_views
 from metrics.planning import generate_select, planner
 from metrics.planning.expert_weights import expert_survey_page, expert_weights_page
 from metrics.planning.scores_study import scores_page
-from metrics.results import section_views, views
+from metrics.results import board_pages, section_views, views
 from metrics.results.stratum_coefficients import coefficients_by_stratum
 
 app_name = "metrics"
@@ -62,6 +62,9 @@ study_pages = [
     path("sections/<name:criterion>/<slug:name>/", section_views.section, name="section"),
     path("coefficients/<name:criterion>/", coefficients_by_stratum, name="coefficients-by-stratum"),
     path("expert-weights/", expert_weights_page, name="expert-weights"),
+    path("board/", board_pages.board_page, name="board"),
+    path("board/publish/", board_pages.publish, name="publish-board"),
+    path("board/withdraw/", board_pages.withdraw, name="withdraw-board"),
     path("scores-study/", scores_page, name="scores"),
     path("expert-survey/", expert_survey_page, name="expert-survey"),
     path("licences/", licence_views.licences, name="licences"),
@@ -72,6 +75,7 @@ study_pages = [
     path("figures/<name:criterion>/<slug:name>.<slug:kind>", views.figure, name="figure"),
 ]
 urlpatterns = [
+    path("boards/<public_id:board_id>/", board_pages.public_board, name="public-board"),
     path("demo/", home.try_demo, name="try-demo"),
     path("jobs/", job_views.server_jobs, name="server-jobs"),
     path("studies/<public_id:public_id>/", include(study_pages)),

@@ -163,8 +163,9 @@ def _answers(study: Study) -> tuple[dict[int, list[ModelRow]], dict[tuple[int, i
 def _model(served_by: list[Any], rows: list[dict[str, Any]]) -> ModelRow:
     without_label = [row for row in rows if row["rating__label"] is None]
     unreadable = [row["answers"] for row in without_label if not row["rating__nonresponse"]]
+    named = ("model", *SERVED_BY[1:])
     return ModelRow(
-        *served_by,
+        **dict(zip(named, served_by, strict=True)),
         answers=sum(row["answers"] for row in rows),
         unreadable=sum(unreadable),
         constrained=sum(row["constrained"] for row in rows),

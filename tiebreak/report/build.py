@@ -29,6 +29,7 @@ from tiebreak.report.registry import SECTIONS, Analysis, check_sections, on_requ
 from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.sections.machines.discernment import Weights, over_criteria
 from tiebreak.report.sections.raters.strata import no_strata
+from tiebreak.report.sections.systems.hidden_part import HiddenDraw, with_hidden_part
 from tiebreak.report.source import Source
 from tiebreak.stats import EloConstants
 from tiebreak.stats.core.validation import check_share
@@ -213,11 +214,13 @@ def build_section(
     separability_ends: Mapping[str, tuple[float, ...]] = NO_ENDS,
     elo_constants: EloConstants = PAPER,
     families: Mapping[str, str] = NO_FAMILIES,
+    hidden: HiddenDraw | None = None,
 ) -> RequestedSection:
-    """Compute one section on request alone, as `build_report` would."""
+    """Compute one section on request alone, as `build_report` would; of a board with a hidden part."""
     check_sections([name])
     section = RequestedSection({}, {})
-    criteria, _ = read_criteria(table, scales or {}, None)
+    public = table if hidden is None else hidden.public(table)
+    criteria, _ = read_criteria(public, scales or {}, None)
     scored = criteria if scores is None else _scored(scores)
     preferences = sum(criterion.scale.kind == "preference" for criterion in criteria)
     for criterion in _as_in_whole(criteria, separability_ends):
@@ -229,6 +232,10 @@ def build_section(
             section.criteria[criterion.name] = parts[name]
         else:
             section.problems[criterion.name] = problems[name]
+    if hidden is not None:
+        for one in read_criteria(table, scales or {}, None)[0]:
+            if (board := section.criteria.get(one.name)) is not None:
+                section.criteria[one.name] = with_hidden_part(board, one, hidden)
     if name == "discernment":  # which says something of all criteria together
         return RequestedSection(dict(over_criteria(section.criteria, weights)), section.problems)
     return section

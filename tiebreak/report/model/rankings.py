@@ -88,6 +88,36 @@ class NextPair:
 
 
 @dataclass(frozen=True)
+class Foretold:
+    """How well a machine's board and annotators' board of other instances agree, as Spearman's ρ."""
+
+    of_hidden: float | None = None
+    """Of the machine's win rates on public instances and annotators' on hidden ones."""
+    of_public: float | None = None
+    """Of the machine's win rates on hidden instances and annotators' on public ones."""
+    of_hidden_reason: str | None = None
+    of_public_reason: str | None = None
+    """Why there is none."""
+
+
+@dataclass(frozen=True)
+class HiddenPart:
+    """The part of the instances whose ratings by annotators a board does not use."""
+
+    share: float
+    """Probability with which an instance is hidden, in (0, 1)."""
+    seed: int
+    """Seed of the draw."""
+    fixed_at: str
+    """When share and seed were fixed, in ISO 8601; empty if not known."""
+    instances: int
+    hidden: int
+    """Number of compared instances, and of those that are hidden."""
+    machines: dict[str, Foretold]
+    """Rank correlations by machine."""
+
+
+@dataclass(frozen=True)
 class LeaderboardSection:
     """Win rates of systems by different accounts, and what would separate those that are close."""
 
@@ -116,6 +146,8 @@ class LeaderboardSection:
     """Win rate, by each machine's own ratings, of each system that people rated nowhere."""
     licensed: tuple[str, ...] | None = None
     """Machines with a licence in force for all items. Only a server knows them."""
+    hidden: HiddenPart | None = None
+    """The part whose ratings by annotators nothing else here uses; None if nothing is hidden."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from tiebreak.reading.findings import best_first
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted
 from tiebreak.report.model.fields import Estimates
-from tiebreak.report.model.rankings import LeaderboardSection, NextPair
+from tiebreak.report.model.rankings import Foretold, HiddenPart, LeaderboardSection, NextPair
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
@@ -96,6 +96,21 @@ NEXT_COLUMNS = (
     *("ahead", "behind", "instances", "ratings", "needed_instances", "needed_ratings"),
     *("likely_instances", "least_instances", "why_not", *ESTIMATE_COLUMNS),
 )
+HIDDEN_TITLE = "Does the board by machine raters foretell annotators’ board of hidden instances?"
+HIDDEN = (
+    "Annotators’ ratings of {hidden} of {instances} are hidden from the board, drawn with seed {seed}{fixed}."
+    " Only the correlations below use them."
+)
+FORETOLD = "machine on public, annotators on hidden instances"
+REVERSED = "machine on hidden, annotators on public instances"
+HIDDEN_READING = (
+    "● Spearman’s ρ of the systems’ win rates by a machine rater on the public instances and by annotators on the"
+    " hidden ones; ○ the reverse. 1 means the same order. There is no interval: with few systems, ρ changes much"
+    " if two neighbours swap, and on few hidden instances annotators’ own order is uncertain. Whoever chose the"
+    " machine rater by the board must look at the hidden part once only, and a part that was fixed after the"
+    " ratings were seen is not hidden from those who saw them."
+)
+HIDDEN_COLUMNS = ("machine", "compares", "value", "why_not")
 NO_PAIRS = (
     "There is only one system, or not all pairs of systems were compared the same number of times, so differences of"
     " win rates do not say which is better."
@@ -158,7 +173,48 @@ def _of_other(rate: Estimate) -> Estimate:
 
 @draws("leaderboard")
 def leaderboard_figures(section: LeaderboardSection) -> list[Figure]:
-    return [_columns_figure(section), _board_figure(section), _next_figure(section.next_pairs)]
+    figures = [
+        board_figure(section),
+        _board_figure(section),
+        _next_figure(section.next_pairs),
+    ]
+    return figures if section.hidden is None else [*figures, _hidden_figure(section.hidden)]
+
+
+def _hidden_figure(part: HiddenPart) -> Figure:
+    """Return the rank correlations of the public and the hidden part."""
+    pairs = [(name, *both) for name, one in part.machines.items() for both in _directions(one)]
+    by_machine = {
+        name: tuple(
+            Mark(kind, Estimate(value), words)
+            for of, kind, words, value, _ in pairs
+            if of == name and value is not None
+        )
+        for name in part.machines
+    }
+    rows = [IntervalRow(name, marks) for name, marks in by_machine.items()]
+    chart = interval_chart(
+        rows[:MAX_ROWS], finding=HIDDEN_TITLE, label="Spearman’s ρ", bounds=(-1, 1)
+    )
+    fixed = f", fixed on {part.fixed_at[:10]}" if part.fixed_at else ""
+    sentence = HIDDEN.format(
+        hidden=part.hidden,
+        instances=counted(part.instances, "instance"),
+        seed=part.seed,
+        fixed=fixed,
+    )
+    if not chart:
+        reasons = dict.fromkeys(reason for *_, reason in pairs if reason)
+        return empty_figure("hidden-part", HIDDEN_TITLE, " ".join([sentence, *reasons]))
+    cells = tuple((name, words, value, reason or "") for name, _, words, value, reason in pairs)
+    return Figure(
+        "hidden-part", HIDDEN_TITLE, sentence, chart, HIDDEN_COLUMNS, cells, HIDDEN_READING
+    )
+
+
+def _directions(one: Foretold) -> Iterator[tuple[str, str, float | None, str | None]]:
+    yield "human", FORETOLD, one.of_hidden, one.of_hidden_reason
+    yield "human-open", REVERSED, one.of_public, one.of_public_reason
 
 
 def _board_figure(section: LeaderboardSection) -> Figure:
@@ -188,7 +244,8 @@ def _board_figure(section: LeaderboardSection) -> Figure:
     )
 
 
-def _columns_figure(section: LeaderboardSection) -> Figure:
+def board_figure(section: LeaderboardSection) -> Figure:
+    """Return the table of systems, a column for each account of their win rates."""
     columns, (systems, alone) = _columns(section), _systems(section)
     drawn, names = list(columns)[:MAX_COLUMNS], [*systems, *alone]
     ranks = {name: _ranks(section, name) for name in names}

@@ -124,7 +124,7 @@ class _Wins:
         np.fill_diagonal(rates, 0.5)  # a system against itself
         for i, name in enumerate(self.systems):
             against = zip(self.systems, rates[:, i].tolist(), strict=True)
-            value, reason = _correlation(rates[:, i], overall)
+            value, reason = correlation_of_ranks(rates[:, i], overall)
             known = {system: rate for system, rate in against if not np.isnan(rate)}
             yield name, BaselineChange(known, value, reason)
 
@@ -160,12 +160,12 @@ class _Wins:
             )
             for half in (is_open, ~is_open)
         ]
-        value, _ = _correlation(*rates)
+        value, _ = correlation_of_ranks(*rates)
         first = [frozenset(np.flatnonzero(one == np.nanmax(one)).tolist()) for one in rates]
         return value, first[0] == first[1]
 
 
-def _correlation(x: Numbers, y: Numbers) -> tuple[float | None, str | None]:
+def correlation_of_ranks(x: Numbers, y: Numbers) -> tuple[float | None, str | None]:
     """Return Spearman's ρ, or None with the reason."""
     if len(x) < MIN_SYSTEMS:
         return None, TOO_FEW_SYSTEMS

@@ -1,0 +1,136 @@
+"""A board whose annotators' ratings of a part of the instances are hidden, and what machines foretell."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from tests.tiebreak.report.sections.systems.test_leaderboard import rows
+from tiebreak.formats import RatingTable
+from tiebreak.reading.figures.systems.leaderboard import leaderboard_figures
+from tiebreak.report.build import build_section
+from tiebreak.report.sections.systems.comparisons import UNEVEN
+from tiebreak.report.sections.systems.hidden_part import HiddenDraw
+from tiebreak.report.sections.systems.rank_correlations import TOO_FEW_SYSTEMS
+from tiebreak.report.serialization import from_json, to_json
+
+DRAW = HiddenDraw(0.5, 7, "2026-11-28T01:00:00+00:00")
+
+
+def judged(people: list[dict], *, reverses=False) -> list[dict]:
+    """Return ratings with those of a judge that says the opposite of the first annotator, or the same."""
+    units = {row["unit"]: row for row in reversed(people)}.values()
+    sign = -1 if reverses else 1
+    machine = {"rater": "judge", "kind": "machine"}
+    return [*people, *(row | machine | {"label": sign * row["label"]} for row in units)]
+
+
+def board(every: list[dict], hidden: HiddenDraw | None = DRAW):
+    table = RatingTable.from_rows(every)
+    options = {"replicates": 20, "scales": {"preference": "preference:tie"}, "hidden": hidden}
+    made = build_section(table, "leaderboard", **options)
+    [part] = made.criteria.values()
+    return part
+
+
+def rates(every: list[dict], kind: str, hidden: bool) -> dict[str, float]:
+    """Return win rates by hand."""
+    points: dict[str, list[float]] = {}
+    for row in every:
+        if row["kind"] == kind and DRAW.hides(row["instance"]) == hidden:
+            of_a = {-1: 1.0, 0: 0.5, 1: 0.0}[np.sign(row["label"])]
+            points.setdefault(row["system_a"], []).append(of_a)
+            points.setdefault(row["system_b"], []).append(1 - of_a)
+    return {name: float(np.mean(values)) for name, values in points.items()}
+
+
+@pytest.fixture
+def every():
+    return judged([row | {"kind": "human"} for row in rows()])
+
+
+def test_no_column_of_annotators_uses_a_hidden_rating(every):
+    part = board(every)
+    turned = [
+        row | {"label": -row["label"]}
+        if row["kind"] == "human" and DRAW.hides(row["instance"])
+        else row
+        for row in every
+    ]
+    other = board(turned)
+    for name in ("win_rate", "controlled", "categories", "rank_sets", "powered", "machines"):
+        assert to_json(getattr(part, name)) == to_json(getattr(other, name)), name
+    assert part.hidden.machines != other.hidden.machines
+    shown = rates(every, "human", hidden=False)
+    assert {name: one.value for name, one in part.win_rate.items()} == pytest.approx(shown)
+
+
+def test_the_correlations_are_spearmans_of_one_part_by_machine_and_the_other_by_people(every):
+    [one] = board(every).hidden.machines.values()
+    names = sorted(rates(every, "human", hidden=True))
+
+    def rho(machine_hidden: bool) -> float:
+        x, y = (
+            rates(every, kind, hidden)
+            for kind, hidden in (("machine", machine_hidden), ("human", not machine_hidden))
+        )
+        return spearmanr([x[name] for name in names], [y[name] for name in names]).statistic
+
+    assert one.of_hidden == pytest.approx(rho(machine_hidden=False))
+    assert one.of_public == pytest.approx(rho(machine_hidden=True))
+
+
+def test_a_judge_that_says_the_opposite_foretells_the_opposite_order():
+    people = [row | {"kind": "human"} for row in rows((0.2, 0.2, 0.2))]
+    same, opposite = (
+        board(judged(people, reverses=reverses)).hidden.machines["judge"]
+        for reverses in (False, True)
+    )
+    assert (same.of_hidden, same.of_public) == pytest.approx((1, 1))
+    assert (opposite.of_hidden, opposite.of_public) == pytest.approx((-1, -1))
+
+
+def test_the_draw_follows_from_seed_and_instance_alone():
+    names = np.array([f"i{n}" for n in range(4000)])
+    hidden = DRAW.members(names)
+    assert abs(hidden.mean() - 0.5) < 0.04  # five standard errors
+    assert (DRAW.members(names[:10]) == hidden[:10]).all()
+    assert (HiddenDraw(0.5, 8).members(names) != hidden).any()
+    # A larger share hides more, and what a smaller one hides.
+    assert (HiddenDraw(0.7, 7).members(names) >= hidden).all()
+
+
+def test_without_a_hidden_part_nothing_is_said_of_one(every):
+    part = board(every, hidden=None)
+    assert part.hidden is None
+    assert "hidden-part" not in {figure.name for figure in leaderboard_figures(part)}
+
+
+def test_a_system_that_annotators_rated_in_the_hidden_part_only_is_not_machines_only(every):
+    new = [
+        row | {"unit": f"n{row['unit']}", "system_b": "new"}
+        for row in every
+        if DRAW.hides(row["instance"])
+    ]
+    part = board([*every, *new])
+    assert not any("new" in of for of in (part.machines_only or {}).values())
+    assert part.hidden.machines["judge"].of_hidden_reason == UNEVEN
+
+
+def test_two_systems_have_no_rank_correlation():
+    people = [
+        row | {"kind": "human"}
+        for row in rows()
+        if {row["system_a"], row["system_b"]} == {"a", "b"}
+    ]
+    one = board(judged(people)).hidden.machines["judge"]
+    assert (one.of_hidden, one.of_hidden_reason) == (None, TOO_FEW_SYSTEMS)
+
+
+def test_report_and_figure_say_share_seed_date_and_numbers(every):
+    part = board(every)
+    assert to_json(from_json(type(part), to_json(part))) == to_json(part)
+    figure = leaderboard_figures(part)[-1]
+    hidden = len({row["instance"] for row in every if DRAW.hides(row["instance"])})
+    assert f"{hidden} of 40 instances are hidden" in figure.sentence
+    assert "seed 7, fixed on 2026-11-28" in figure.sentence
+    assert [row[0] for row in figure.rows] == ["judge", "judge"]
