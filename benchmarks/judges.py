@@ -19,20 +19,22 @@ from typing import Any
 
 import django
 import httpx
+from django.db.models import Sum
 
 from benchmarks.harness import Row, publish
 from benchmarks.sampling import CLIENT_CORE, ENVIRONMENT, MODEL_CORE, PEER, PYTHON, served
 
 UNITS, SMALL, LARGE, ROUNDS = 2_000, 1_000, 10_000, 3
 ORDERS, TOKENS, CONCURRENCY, CONTEXT = 2, 8, 32, 2_048
+QUALITIES = ("better", "clearer", "more complete", "more faithful", "shorter")
 GUIDELINES = (
     "Prefer the note that leaves nothing out, and adds nothing that the source lacks. " * 12
 )
 TEXT = "The council met on Tuesday and agreed on most of what the ferry's owners had proposed. " * 2
 
 
-def make_study(folder: Path, units: int) -> Any:
-    """Return a planned study with so many pairs of texts."""
+def make_study(folder: Path, units: int, criteria: int = 1) -> Any:
+    """Return a planned study with so many pairs of texts, which may ask about several criteria."""
     from annotation.imports.study_import import import_study  # noqa: PLC0415  after Django's set-up
     from annotation.services.planning import plan_hits  # noqa: PLC0415
 
@@ -40,10 +42,11 @@ def make_study(folder: Path, units: int) -> Any:
     path.mkdir()
     design = {"title": f"{units} pairs", "guidelines": GUIDELINES}
     head = "".join(f"{name} = {json.dumps(value)}\n" for name, value in design.items())
-    (path / "study.toml").write_text(
-        f'{head}systems = ["old", "new"]\n[[criteria]]\nname = "preference"\n'
-        'scale = "preference:tie"\nquestion = "Which note is better?"\n'
+    asked = "".join(
+        f'[[criteria]]\nname = "{name}"\nscale = "preference:tie"\nquestion = "Which note is {name}?"\n'
+        for name in QUALITIES[:criteria]
     )
+    (path / "study.toml").write_text(f'{head}systems = ["old", "new"]\n{asked}')
     rows = [{"id": f"note-{i}", "source": f"Note {i}. {TEXT}"} for i in range(units)]
     texts = [
         {
@@ -62,7 +65,8 @@ def make_study(folder: Path, units: int) -> Any:
     return study
 
 
-def make_judge(study: Any, name: str, server: str) -> Any:
+def make_judge(study: Any, name: str, server: str, criteria: int = 1) -> Any:
+    """Return a judge of the first criteria, which asks about several in one question."""
     from machine_raters.services.machine_raters import create_machine_rater  # noqa: PLC0415
     from tiebreak.asking.prompts import INSTRUCTIONS  # noqa: PLC0415
 
@@ -70,11 +74,12 @@ def make_judge(study: Any, name: str, server: str) -> Any:
         kind="judge",
         study=study,
         name=name,
-        criteria=[study.criteria.get()],
+        criteria=list(study.criteria.order_by("position")[:criteria]),
+        asks_together=criteria > 1,
         server=server,
         language_model="tiny",
         instructions=INSTRUCTIONS,
-        max_tokens=TOKENS,
+        max_tokens=TOKENS * criteria,
     )
 
 
@@ -147,6 +152,36 @@ def throughput(host: str, folder: Path) -> list[Row]:
     seconds = UNITS * ORDERS / rate
     row = Row(work, seconds, 0, peer, ratio, "ratio at least 0.9", ratio >= 0.9)
     return [row, once_more(host, judge)]
+
+
+def together(folder: Path, server: str) -> list[Row]:
+    """Ask about five criteria in one answer, and about one of them alone, on the same items.
+
+    The answer to five may be five times as long. The tokens are those that the server counted.
+    """
+    study = make_study(folder, UNITS // 10, len(QUALITIES))
+    seconds, tokens = {}, {}
+    for number in (1, len(QUALITIES)):
+        judge = make_judge(study, f"asked about {number}", server, number)
+        seconds[number] = judged(judge)
+        [counted] = judge.verdicts.values_list("judge").annotate(
+            prompts=Sum("prompt_tokens"), answers=Sum("tokens")
+        )
+        tokens[number] = sum(counted[1:])
+    five, work = len(QUALITIES), f"{len(QUALITIES)} criteria in one answer"
+    rows = (("tokens", tokens, f", {tokens[five]:,} tokens"), ("seconds", seconds, ""))
+    return [
+        Row(
+            f"{work}{said}",
+            seconds[five],
+            0,
+            f"one criterion on the same {UNITS // 10} items, {name}",
+            (ratio := of[five] / of[1]),
+            "at most 1.5 times",
+            ratio <= 1.5,
+        )
+        for name, of, said in rows
+    ]
 
 
 def once_more(host: str, judge: Any) -> Row:
@@ -229,7 +264,7 @@ def main() -> int:
     ):
         set_up(Path(name), host)
         rows = by_size(Path(name))
-        rows += [*throughput(host, model), shared_prefix(host)]
+        rows += [*throughput(host, model), shared_prefix(host), *together(Path(name), "lab")]
     return publish("judges", rows)
 
 
