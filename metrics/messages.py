@@ -118,3 +118,17 @@ BOARD_NOT_COMPUTED = "The board has not been computed yet. Open the board of sys
 PART_HIDDEN = "The part is hidden. The board is computed anew."
 BOARD_PUBLISHED = "The board is public at the address below."
 BOARD_WITHDRAWN = "The page is withdrawn."
+
+# Systems that join.
+JOIN_OF_DRAFT = (
+    "This study is a draft, so people can still compare the system. Add it on the step Data, and plan the"
+    " study again."
+)
+JOIN_NEEDS_PAIRS = "Only a study that compares two texts has a board that a system can join."
+JOINED_ALREADY = "{name} competes in this study, or has joined it already. Choose another system of the data set."
+NO_MEMBER_THERE = (
+    "{members} did not judge the system that joined. Upload their verdicts to its study, and let machine raters"
+    " judge once more."
+)
+SYSTEM_JOINED = "{name} joined the study. Machine raters judge it in a study of its own."
+MACHINES_JUDGE = "Machine raters judge {name} as far as they can. {waiting}"

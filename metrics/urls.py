@@ -63,6 +63,7 @@ study_pages = [
     path("coefficients/<name:criterion>/", coefficients_by_stratum, name="coefficients-by-stratum"),
     path("expert-weights/", expert_weights_page, name="expert-weights"),
     path("board/", board_pages.board_page, name="board"),
+    path("board/join/", board_pages.join, name="join-system"),
     path("board/publish/", board_pages.publish, name="publish-board"),
     path("board/withdraw/", board_pages.withdraw, name="withdraw-board"),
     path("scores-study/", scores_page, name="scores"),

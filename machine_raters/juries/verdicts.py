@@ -84,9 +84,16 @@ def verdicts_of(of: Jury, units: Sequence[int]) -> dict[int, JuryVerdict]:
 
 
 def known_to(of: Jury) -> Known:
-    """Return the items by which a composite chooses: all that its members and annotators rated."""
-    members = list(of.members.order_by("pk").values_list("pk", flat=True))
-    return Known.of(of, members, answered_units(of))
+    """Return the items by which a composite chooses: all that its members and annotators rated.
+
+    Where a system joined another study, they are that study's, of the composite of the same name.
+    """
+    names = of.members.order_by("pk").values_list("pseudonym", flat=True)
+    elsewhere = Jury.objects.filter(study__joined_systems__study=of.study_id, name=of.name).first()
+    chosen_by = elsewhere or of
+    there = dict(chosen_by.members.values_list("pseudonym", "pk"))
+    members = [there[name] for name in names]
+    return Known.of(chosen_by, members, answered_units(chosen_by))
 
 
 def _answers(

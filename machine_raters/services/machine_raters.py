@@ -26,7 +26,13 @@ from machine_raters.messages import (
 )
 from machine_raters.models import MachineRater
 from machine_raters.models.machine_rater import MAX_REASON
-from machine_raters.services.raters import check_in_use, check_name, create_rater, unused_raters
+from machine_raters.services.raters import (
+    check_in_use,
+    check_name,
+    create_rater,
+    note_joined,
+    unused_raters,
+)
 from studies.freshness import changes_noted
 from studies.models import Study, StudyEvent
 from studies.services import record_event
@@ -107,6 +113,7 @@ def exclude_machine_rater(*, machine: MachineRater, reason: str, by: User | None
         return False
     _mark(machine, excluded=True, reason=reason)
     counts = _flag(_ratings(machine, excluded=False), excluded=True, excluded_reason=reason)
+    note_joined(machine)
     _record(machine, Verb.EXCLUDE_MACHINE, by, **counts, reason=reason)
     return True
 
@@ -120,6 +127,7 @@ def reinstate_machine_rater(*, machine: MachineRater, by: User | None = None) ->
     flagged = _ratings(machine, excluded=True, excluded_reason=machine.excluded_reason)
     counts = _flag(flagged, excluded=False, excluded_reason="")
     _mark(machine, excluded=False)
+    note_joined(machine)
     _record(machine, Verb.REINSTATE_MACHINE, by, **counts)
     return True
 

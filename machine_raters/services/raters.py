@@ -14,7 +14,8 @@ from jobs.models import Job
 from machine_raters.judging.passes import Pass
 from machine_raters.messages import MACHINE_EXCLUDED, NO_SUCH_MACHINE, RATER_NAME_TAKEN
 from machine_raters.models import MachineRater
-from studies.models import Criterion, Study
+from studies.freshness import note_change
+from studies.models import Criterion, JoinedSystem, Study
 from studies.services import record_version
 from tiebreak.asking.prompts import A_FIRST, B_FIRST
 from tiebreak.errors import DomainError
@@ -112,7 +113,15 @@ def store_ratings(
     ]
     Rating.objects.bulk_create(ratings)
     apply_tally_deltas(Counter(tally_key(rating) for rating in ratings if rating.is_tallied))
+    note_joined(machine)
     return ratings
+
+
+def note_joined(machine: MachineRater) -> None:
+    """Record that the board of a study is out of date whose joined system the machine rater judges."""
+    joins = JoinedSystem.objects.filter(study=machine.study_id)
+    for study_id in joins.values_list("joined", flat=True):
+        note_change(study_id)
 
 
 def _assignments(machine: MachineRater, asked: Iterable[Pass]) -> dict[Pass, Assignment]:

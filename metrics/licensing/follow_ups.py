@@ -51,7 +51,7 @@ def make_follow_up(*, licence: Licence, instances: int, by: User | None = None) 
         instances = len(known)  # single texts are not drawn
     drawn = random.Random(f"{licence.public_id}:{number}").sample(known, instances)
     clone = _small_clone(study, number)
-    _select(clone, drawn, of=len(known))
+    select_instances(clone, drawn, of=len(known))
     judge = Judge.objects.filter(rater=licence.rater).first()
     if judge is not None:
         copy_judge(judge=judge, study=clone, by=by)
@@ -85,7 +85,7 @@ def _small_clone(study: Study, number: int) -> Study:
     return clone
 
 
-def _select(study: Study, instances: list[int], *, of: int) -> None:
+def select_instances(study: Study, instances: list[int], *, of: int) -> None:
     """Store a uniform draw of instances, for all pairs of systems."""
     InstanceSelection.objects.filter(study=study).delete()
     SelectedInstance.objects.filter(study=study).delete()

@@ -11,7 +11,13 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from metrics.messages import BOARD_PUBLISHED, BOARD_WITHDRAWN, PART_HIDDEN
+from metrics.messages import (
+    BOARD_PUBLISHED,
+    BOARD_WITHDRAWN,
+    MACHINES_JUDGE,
+    PART_HIDDEN,
+    SYSTEM_JOINED,
+)
 from metrics.results.board import (
     MAX_PERCENT,
     MAX_SEED,
@@ -23,6 +29,7 @@ from metrics.results.board import (
     stored_board,
     withdraw_board,
 )
+from metrics.results.joining import join_system, let_machines_judge, systems_to_join
 from metrics.results.sections import stored_section
 from metrics.results.selectors import stored_report
 from studies.access import changes_study, researchers_only, right_for, study_for
@@ -68,6 +75,8 @@ def board_page(request: HttpRequest, public_id: str) -> HttpResponse:
         else ""
     )
     context["is_closed"] = study.status == Study.Status.CLOSED
+    context["joined"] = study.joined_systems.select_related("study", "system")
+    context["to_join"] = [] if study.status == Study.Status.DRAFT else systems_to_join(study)
     status = 400 if form.is_bound else 200
     return render(request, "metrics/board.html", context, status=status)
 
@@ -84,6 +93,21 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
 def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     withdraw_board(study=study, by=cast(User, request.user))
     messages.success(request, BOARD_WITHDRAWN)
+    return redirect("metrics:board", study.pk)
+
+
+@changes_study
+def join(request: HttpRequest, study: Study) -> HttpResponse:
+    """Let a system join, and machine raters judge it."""
+    with told(request):
+        name, by = request.POST.get("system", ""), cast(User, request.user)
+        joined = study.joined_systems.filter(system__name=name).first()
+        if joined is None:
+            joined = join_system(study=study, name=name, by=by)
+            messages.success(request, SYSTEM_JOINED.format(name=name))
+        waiting = let_machines_judge(joined=joined, by=by)
+        sentences = " ".join(f"{machine} waits: {why}" for machine, why in waiting.items())
+        messages.info(request, MACHINES_JUDGE.format(name=name, waiting=sentences).strip())
     return redirect("metrics:board", study.pk)
 
 

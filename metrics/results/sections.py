@@ -10,6 +10,7 @@ from metrics.models import Licence, ReportSnapshot, SectionSnapshot, valid_licen
 from metrics.planning.expert_weights import weights_of
 from metrics.planning.scores_study import scores_of
 from metrics.results.board import hidden_draw
+from metrics.results.joining import joined_tables
 from metrics.results.selectors import simple_raters_of, source_of
 from metrics.results.services import REPORT_FORM, request_once, watermark
 from studies.access import Right
@@ -89,6 +90,7 @@ def refresh_section(*, study: Study, name: str, chosen: Filter = EVERYTHING) -> 
         elo_constants=source.elo_constants,
         families=source.families,
         hidden=hidden_draw(study) if name == "leaderboard" else None,
+        joined=joined_tables(study) if name == "leaderboard" and not chosen else (),
     )
     content = {part: {"part": to_json(of)} for part, of in section.criteria.items()}
     content |= {part: {"reason": reason} for part, reason in section.problems.items()}

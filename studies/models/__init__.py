@@ -14,6 +14,7 @@ from studies.models.dataset import (
     System as System,
 )
 from studies.models.event import StudyEvent as StudyEvent
+from studies.models.joined_system import JoinedSystem as JoinedSystem
 from studies.models.lasting_key import LastingKey as LastingKey
 from studies.models.screening import (
     ComprehensionQuestion as ComprehensionQuestion,

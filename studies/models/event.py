@@ -54,6 +54,7 @@ class StudyEvent(models.Model):
         EXPERT_SURVEY = "expert-survey", "made a survey for experts"
         EXPERT_WEIGHTS = "expert-weights", "chose experts' weights"
         USE_SCORES = "use-scores", "chose the study of scores"
+        JOIN_SYSTEM = "join-system", "let a system join that only machines judge"
         HIDE_PART = "hide-part", "hid a part of the instances from the board"
         PUBLISH_BOARD = "publish-board", "made the board public"
         WITHDRAW_BOARD = "withdraw-board", "withdrew the public board"

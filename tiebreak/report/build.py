@@ -30,6 +30,7 @@ from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.sections.machines.discernment import Weights, over_criteria
 from tiebreak.report.sections.raters.strata import no_strata
 from tiebreak.report.sections.systems.hidden_part import HiddenDraw, with_hidden_part
+from tiebreak.report.sections.systems.leaderboard import with_joined
 from tiebreak.report.source import Source
 from tiebreak.stats import EloConstants
 from tiebreak.stats.core.validation import check_share
@@ -215,8 +216,12 @@ def build_section(
     elo_constants: EloConstants = PAPER,
     families: Mapping[str, str] = NO_FAMILIES,
     hidden: HiddenDraw | None = None,
+    joined: Iterable[tuple[str, RatingTable]] = (),
 ) -> RequestedSection:
-    """Compute one section on request alone, as `build_report` would; of a board with a hidden part."""
+    """Compute one section on request alone, as `build_report` would.
+
+    A board may have a hidden part, and systems that joined, with machines' ratings of each one's pairs.
+    """
     check_sections([name])
     section = RequestedSection({}, {})
     public = table if hidden is None else hidden.public(table)
@@ -232,6 +237,11 @@ def build_section(
             section.criteria[criterion.name] = parts[name]
         else:
             section.problems[criterion.name] = problems[name]
+    for system, ratings in joined:
+        for one in read_criteria(ratings, scales or {}, None)[0]:
+            if (board := section.criteria.get(one.name)) is not None:
+                seeds = Seeds(seed, (one.name, "joined", system))
+                section.criteria[one.name] = with_joined(board, one, system, seeds, replicates)
     if hidden is not None:
         for one in read_criteria(table, scales or {}, None)[0]:
             if (board := section.criteria.get(one.name)) is not None:

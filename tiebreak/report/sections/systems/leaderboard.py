@@ -1,5 +1,6 @@
 """The leaderboard: win rates by people, by machines and by category, and what parts the next two."""
 
+from dataclasses import replace
 from math import ceil, isnan
 
 import numpy as np
@@ -95,6 +96,19 @@ def _by_machines(
         return {machine: of for machine, of in kept.items() if of}
 
     return rates(people, rated), rates(~people, {*compared.systems} - rated)
+
+
+def with_joined(
+    board: LeaderboardSection, judged: Criterion, system: str, seeds: Seeds, replicates: int
+) -> LeaderboardSection:
+    """Return a board with a system that joined, given machines' ratings of its pairs alone."""
+    compared, every = Comparisons.of(judged), np.ones(judged.n_units, dtype=np.bool_)
+    only = {machine: dict(of) for machine, of in (board.machines_only or {}).items()}
+    for machine in sorted(compared.machines):
+        rates = by_machine(compared, machine, every, seeds.generator(machine), replicates)
+        if system in rates and rates[system].is_defined:
+            only.setdefault(machine, {})[system] = rates[system]
+    return replace(board, machines_only=only)
 
 
 def _controlled(

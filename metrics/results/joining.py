@@ -1,0 +1,130 @@
+"""Systems that join a study after it was opened: only machine raters judge them, in a study of its own."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.models import Place, Rater
+from annotation.services.planning import plan_hits
+from annotation.services.rating_writer import provider_of
+from jobs.clock import database_now
+from machine_raters.judging.passes import items_of
+from machine_raters.judging.services import copy_judge
+from machine_raters.models import MachineRater
+from machine_raters.services.machine_raters import (
+    create_machine_rater,
+    machine_rater_named,
+    start_machine_rater,
+)
+from metrics.licensing.follow_ups import select_instances
+from metrics.messages import JOIN_NEEDS_PAIRS, JOIN_OF_DRAFT, JOINED_ALREADY, NO_MEMBER_THERE
+from metrics.results.selectors import rating_table
+from recruitment.services.cloning import clone_study
+from studies.models import JoinedSystem, Study, StudyEvent, StudySystem, System
+from studies.services import LONGEST_TITLE, record_event, systems_named
+from tiebreak.errors import DomainError
+from tiebreak.formats import RatingTable
+
+Kind = MachineRater.Kind
+
+
+def systems_to_join(study: Study) -> QuerySet[System]:
+    """Return the systems of the study's dataset that neither compete in it nor joined it."""
+    there = StudySystem.objects.filter(study=study).values("system")
+    joined = study.joined_systems.values("system")
+    others = System.objects.competing().filter(dataset=study.dataset_id)
+    return others.exclude(pk__in=there).exclude(pk__in=joined).order_by("name")
+
+
+@transaction.atomic
+def join_system(*, study: Study, name: str, by: User | None = None) -> JoinedSystem:
+    """Let a system of the dataset join an opened study, to be judged by machine raters alone.
+
+    Its pairs with the study's systems, on the study's instances, are in a closed study without places.
+    Raises `DomainError` if the study is a draft or has no pairs, if the system competes or joined already,
+    or if texts of it are missing. Locks the study.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.status == Study.Status.DRAFT:
+        raise DomainError("study_is_draft", JOIN_OF_DRAFT)
+    if study.unit_kind != Study.UnitKind.COMPARISON:
+        raise DomainError("no_pairs", JOIN_NEEDS_PAIRS)
+    [system] = systems_named(study, [name])
+    if not systems_to_join(study).filter(pk=system.pk).exists():
+        raise DomainError("joined_already", JOINED_ALREADY.format(name=name))
+    made = _companion(study, system)
+    plan_hits(study=made)
+    Place.objects.filter(study=made).delete()
+    made.status, made.closed_at = Study.Status.CLOSED, database_now()
+    made.save(update_fields=["status", "closed_at"])
+    details = {"system": name, "study": made.title}
+    record_event(study=study, verb=StudyEvent.Verb.JOIN_SYSTEM, by=by, details=details)
+    return JoinedSystem.objects.create(study=made, joined=study, system=system)
+
+
+def _companion(study: Study, system: System) -> Study:
+    """Return a draft that compares a system with each of the study's, on the study's instances."""
+    made = clone_study(study=study).study
+    made.channels.all().delete()
+    end = f" ({system}, machines only)"
+    made.title = f"{study.title[: LONGEST_TITLE - len(end)].rstrip()}{end}"
+    made.seed, made.pairing, made.baseline_system = study.seed, Study.Pairing.BASELINE, system.name
+    made.ratings_per_hit, made.further_share, made.pairs_per_instance = 1, 0.0, None
+    made.save()
+    StudySystem.objects.create(study=made, system=system, position=made.study_systems.count())
+    planned = items_of(study).exclude(instance=None).order_by("instance").distinct()
+    instances = list(planned.values_list("instance", flat=True))
+    select_instances(made, instances, of=len(instances))
+    return made
+
+
+def let_machines_judge(*, joined: JoinedSystem, by: User | None = None) -> dict[str, str]:
+    """Let the study's machine raters judge a system that joined, as far as each can now.
+
+    They are copied with their settings and under their names. Returns why some wait, by name: a jury until
+    its members have answered.
+    """
+    waiting = {}
+    machines = joined.joined.machine_raters.filter(excluded=False).exclude(kind=Kind.SYNTHETIC_SET)
+    # Juries come last, because they need the others' answers.
+    ordered = sorted(machines, key=lambda one: (one.kind == Kind.JURY, one.pk))
+    for machine in ordered:
+        try:
+            _let_judge(machine_rater_named(joined.joined, machine.public_id), joined.study, by)
+        except DomainError as refusal:
+            waiting[machine.name] = refusal.message
+    return waiting
+
+
+def _let_judge(machine: Any, study: Study, by: User | None) -> None:
+    copy = study.machine_raters.filter(name=machine.name).first()
+    if copy is None and machine.kind != Kind.JUDGE:
+        _copy(machine, study, by)  # which starts at once
+        return
+    if copy is None:
+        copy = copy_judge(judge=machine, study=study, by=by)
+    start_machine_rater(machine=machine_rater_named(study, copy.public_id), by=by)
+
+
+def _copy(machine: Any, study: Study, by: User | None) -> None:
+    settings = {"name": machine.name, "criterion": study.criteria.get(name=machine.criterion.name)}
+    if machine.kind == Kind.JURY:
+        names = set(machine.members.values_list("pseudonym", flat=True))
+        there = Rater.objects.filter(provider=provider_of(study), pseudonym__in=names)
+        if lacking := names - set(there.values_list("pseudonym", flat=True)):
+            sentence = NO_MEMBER_THERE.format(members=", ".join(sorted(lacking)))
+            raise DomainError("no_such_member", sentence)
+        settings |= {"rule": machine.rule, "members": list(there)}
+    else:
+        names = ("method", "server", "language_model", "seed")
+        settings |= {name: getattr(machine, name) for name in names}
+    create_machine_rater(study=study, kind=machine.kind, by=by, **settings)
+
+
+def joined_tables(study: Study) -> list[tuple[str, RatingTable]]:
+    """Return the ratings of each system that joined the study, by the system's name."""
+    joined = study.joined_systems.select_related("study", "system")
+    tables = ((one.system.name, rating_table(one.study)) for one in joined)
+    return [(name, table) for name, table in tables if len(table)]
