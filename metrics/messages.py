@@ -132,3 +132,7 @@ NO_MEMBER_THERE = (
 )
 SYSTEM_JOINED = "{name} joined the study. Machine raters judge it in a study of its own."
 MACHINES_JUDGE = "Machine raters judge {name} as far as they can. {waiting}"
+TEXTS_MISSING = (
+    "{name} has no text of its own for {lacking} of the study's {instances} instances, so it would be judged on"
+    " other instances than the systems on the board. Add the missing texts, and let it join then."
+)

@@ -98,12 +98,13 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
 
 @changes_study
 def join(request: HttpRequest, study: Study) -> HttpResponse:
-    """Let a system join, and machine raters judge it."""
+    """Let a system join, with the texts of a file if there is one, and machine raters judge it."""
     with told(request):
-        name, by = request.POST.get("system", ""), cast(User, request.user)
+        texts, by = request.FILES.get("texts"), cast(User, request.user)
+        name = request.POST.get("name" if texts else "system", "").strip()
         joined = study.joined_systems.filter(system__name=name).first()
         if joined is None:
-            joined = join_system(study=study, name=name, by=by)
+            joined = join_system(study=study, name=name, texts=texts, by=by)
             messages.success(request, SYSTEM_JOINED.format(name=name))
         waiting = let_machines_judge(joined=joined, by=by)
         sentences = " ".join(f"{machine} waits: {why}" for machine, why in waiting.items())

@@ -6,6 +6,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
+from annotation.imports.texts_of_system import import_texts
+from annotation.imports.uploads import Upload
 from annotation.models import Place, Rater
 from annotation.services.planning import plan_hits
 from annotation.services.rating_writer import provider_of
@@ -19,7 +21,13 @@ from machine_raters.services.machine_raters import (
     start_machine_rater,
 )
 from metrics.licensing.follow_ups import select_instances
-from metrics.messages import JOIN_NEEDS_PAIRS, JOIN_OF_DRAFT, JOINED_ALREADY, NO_MEMBER_THERE
+from metrics.messages import (
+    JOIN_NEEDS_PAIRS,
+    JOIN_OF_DRAFT,
+    JOINED_ALREADY,
+    NO_MEMBER_THERE,
+    TEXTS_MISSING,
+)
 from metrics.results.selectors import rating_table
 from recruitment.services.cloning import clone_study
 from studies.models import JoinedSystem, Study, StudyEvent, StudySystem, System
@@ -39,10 +47,12 @@ def systems_to_join(study: Study) -> QuerySet[System]:
 
 
 @transaction.atomic
-def join_system(*, study: Study, name: str, by: User | None = None) -> JoinedSystem:
-    """Let a system of the dataset join an opened study, to be judged by machine raters alone.
+def join_system(
+    *, study: Study, name: str, texts: Upload | None = None, by: User | None = None
+) -> JoinedSystem:
+    """Let a system join an opened study, to be judged by machine raters alone.
 
-    Its pairs with the study's systems, on the study's instances, are in a closed study without places.
+    The dataset has it already, or gets it with the texts of a file (`import_texts`). Its pairs with the study's systems, on the study's instances, are in a closed study without places.
     Raises `DomainError` if the study is a draft or has no pairs, if the system competes or joined already,
     or if texts of it are missing. Locks the study.
     """
@@ -51,10 +61,13 @@ def join_system(*, study: Study, name: str, by: User | None = None) -> JoinedSys
         raise DomainError("study_is_draft", JOIN_OF_DRAFT)
     if study.unit_kind != Study.UnitKind.COMPARISON:
         raise DomainError("no_pairs", JOIN_NEEDS_PAIRS)
+    if texts is not None and study.dataset is not None:
+        import_texts(dataset=study.dataset, name=name, upload=texts)
     [system] = systems_named(study, [name])
     if not systems_to_join(study).filter(pk=system.pk).exists():
         raise DomainError("joined_already", JOINED_ALREADY.format(name=name))
-    made = _companion(study, system)
+    instances = _instances_for(study, system)
+    made = _companion(study, system, instances)
     plan_hits(study=made)
     Place.objects.filter(study=made).delete()
     made.status, made.closed_at = Study.Status.CLOSED, database_now()
@@ -64,7 +77,19 @@ def join_system(*, study: Study, name: str, by: User | None = None) -> JoinedSys
     return JoinedSystem.objects.create(study=made, joined=study, system=system)
 
 
-def _companion(study: Study, system: System) -> Study:
+def _instances_for(study: Study, system: System) -> list[int]:
+    """Return the study's instances, of which each must have a text of the system."""
+    planned = items_of(study).filter(set_aside=False).exclude(instance=None).order_by("instance")
+    instances = list(planned.distinct().values_list("instance", flat=True))
+    there = system.generations.filter(instance__in=instances, is_dummy=False)
+    lacking = len(instances) - there.values("instance").distinct().count()
+    if lacking:
+        sentence = TEXTS_MISSING.format(name=system, lacking=lacking, instances=len(instances))
+        raise DomainError("texts_missing", sentence)
+    return instances
+
+
+def _companion(study: Study, system: System, instances: list[int]) -> Study:
     """Return a draft that compares a system with each of the study's, on the study's instances."""
     made = clone_study(study=study).study
     made.channels.all().delete()
@@ -74,8 +99,6 @@ def _companion(study: Study, system: System) -> Study:
     made.ratings_per_hit, made.further_share, made.pairs_per_instance = 1, 0.0, None
     made.save()
     StudySystem.objects.create(study=made, system=system, position=made.study_systems.count())
-    planned = items_of(study).exclude(instance=None).order_by("instance").distinct()
-    instances = list(planned.values_list("instance", flat=True))
     select_instances(made, instances, of=len(instances))
     return made
 

@@ -1,6 +1,9 @@
 """A system joins after people have begun: machines judge it, and nothing of people's changes."""
 
+import json
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from annotation.exports.study_export import export_study
@@ -16,7 +19,7 @@ from studies.models import Generation, Study, System
 from tests.machine_raters.judging.scripted import material, model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.machine_raters.juries.test_juries import jury_of
-from tests.refusals import refused
+from tests.refusals import refused, refused_file
 from tests.studies.factories import make_study
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.reading.figures.systems.leaderboard import ALONE, board_figure
@@ -216,3 +219,46 @@ def test_a_page_lets_a_system_join_and_be_judged(study, model, admin_client):
     assert 'data-joined="late"' in shown
     assert "<option>late</option>" not in shown
     assert study.joined_systems.get().study.machine_raters.get().name == "gpt"
+
+
+def texts(*rows, name="texts.jsonl"):
+    return SimpleUploadedFile(name, "\n".join(map(json.dumps, rows)).encode())
+
+
+def test_a_system_joins_with_the_texts_of_a_file(study, model, admin_client, tmp_path):
+    judged(study, model)
+    before = of_people(study, tmp_path / "before")
+    rows = [{"instance": f"i{n}", "text": f"late of a file {n}"} for n in range(ITEMS)]
+    form = {"name": "filed", "texts": texts(*rows)}
+    assert (
+        admin_client.post(reverse("metrics:join-system", args=[study.pk]), form).status_code == 302
+    )
+    assert of_people(study, tmp_path / "after") == before
+    joined = study.joined_systems.get()
+    assert joined.system.name == "filed"
+    assert Rating.objects.filter(unit__study=joined.study).count() == 2 * 2 * ITEMS
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ({"instance": "i0", "text": "x", "score": 1}, "unknown_column"),
+        ({"instance": "nowhere", "text": "x"}, "unknown_instance"),
+        ({"instance": "i1", "text": "x", "system": "old"}, "other_system"),
+        ({"instance": "i1", "text": "x", "sample_index": 0}, "repeated"),
+        ({"instance": "i1"}, "not_a_text"),
+    ],
+)
+def test_a_file_with_anything_else_is_refused_whole(study, row, code):
+    rows = [{"instance": f"i{n}", "text": "x"} for n in range(1, ITEMS)]
+    with refused_file(("texts.jsonl", ITEMS, code)):
+        join_system(study=study, name="filed", texts=texts(*rows, row))
+    assert not study.dataset.systems.filter(name="filed").exists()
+
+
+def test_a_file_that_lacks_an_instance_is_refused_and_a_name_is_given_once(study):
+    with refused("texts_missing"):
+        join_system(study=study, name="filed", texts=texts({"instance": "i0", "text": "x"}))
+    assert not study.dataset.systems.filter(name="filed").exists()
+    with refused("name_taken"):
+        join_system(study=study, name="old", texts=texts({"instance": "i0", "text": "x"}))

@@ -89,6 +89,18 @@ def test_a_judge_that_says_the_opposite_foretells_the_opposite_order():
     assert (opposite.of_hidden, opposite.of_public) == pytest.approx((-1, -1))
 
 
+def test_the_two_directions_are_told_apart():
+    people = [row | {"kind": "human"} for row in rows((0.2, 0.2, 0.2))]
+    every = [
+        row | {"label": -row["label"]}
+        if row["kind"] == "machine" and DRAW.hides(row["instance"])
+        else row
+        for row in judged(people)
+    ]
+    one = board(every).hidden.machines["judge"]
+    assert (one.of_hidden, one.of_public) == pytest.approx((1, -1))
+
+
 def test_the_draw_follows_from_seed_and_instance_alone():
     names = np.array([f"i{n}" for n in range(4000)])
     hidden = DRAW.members(names)
