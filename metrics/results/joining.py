@@ -141,8 +141,8 @@ def _copy(machine: Any, study: Study, by: User | None) -> None:
             raise DomainError("no_such_member", sentence)
         settings |= {"rule": machine.rule, "members": list(there)}
     else:
-        names = ("method", "server", "language_model", "seed")
-        settings |= {name: getattr(machine, name) for name in names}
+        own = ("method", "server", "language_model", "seed")
+        settings |= {name: getattr(machine, name) for name in own}
     create_machine_rater(study=study, kind=machine.kind, by=by, **settings)
 
 
