@@ -69,6 +69,8 @@ def join_system(
     instances = _instances_for(study, system)
     made = _companion(study, system, instances)
     plan_hits(study=made)
+    # All of the study's instances are there, so none stands for others.
+    made.units.update(inclusion_probability=None, phase="")
     Place.objects.filter(study=made).delete()
     made.status, made.closed_at = Study.Status.CLOSED, database_now()
     made.save(update_fields=["status", "closed_at"])

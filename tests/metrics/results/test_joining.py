@@ -15,6 +15,7 @@ from metrics.models import Licence
 from metrics.results.joining import join_system, let_machines_judge, systems_to_join
 from metrics.results.sections import refresh_section, stored_section
 from metrics.results.services import refresh_report, watermark
+from recruitment.models import Channel
 from studies.models import Generation, Study, System
 from tests.machine_raters.judging.scripted import material, model
 from tests.machine_raters.judging.test_judging import judge_for
@@ -133,6 +134,7 @@ def test_nothing_of_people_changes_when_a_system_joins_and_is_judged(study, mode
 
 
 def test_its_pairs_with_each_system_are_in_a_closed_study_without_places(study, model):
+    Channel.objects.create(study=study, provider="open_link")
     joined = join_system(study=study, name="late")
     pairs = {tuple(unit.system_names) for unit in joined.study.units.all()}
     assert {frozenset(pair) for pair in pairs} == {
@@ -157,6 +159,8 @@ def test_the_board_has_its_row_while_the_machine_has_a_licence(study, model):
     figure = board_figure(board(study, licensed="gpt"))
     [row] = [row for row in figure.rows if row[0] == "late"]
     assert row[:4] == ("late", ALONE, "", "by gpt")
+    rates = part.machines["gpt"] | part.machines_only["gpt"]
+    assert rates["late"].scope == rates["old"].scope
     assert "rated by no annotator" in figure.reading
 
 
