@@ -6,9 +6,14 @@ from django.db import models
 from annotation.models import Rater
 from jobs.clock import database_now
 from studies.models import Criterion, Study
+from studies.models.bounds import between
 from tiebreak.digits import percent
 from tiebreak.identifiers import new_public_id
 from tiebreak.reading.words import counted
+
+# How much of a board may be hidden.
+MIN_PERCENT, MAX_PERCENT = 5, 90
+MAX_SEED = 2**31 - 1
 
 
 class ReportSnapshot(models.Model):
@@ -86,8 +91,10 @@ class Board(models.Model):
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="board")
-    hidden_percent = models.PositiveSmallIntegerField(null=True)
-    hidden_seed = models.PositiveIntegerField(default=0)
+    hidden_percent = models.PositiveSmallIntegerField(
+        null=True, validators=between(MIN_PERCENT, MAX_PERCENT)
+    )
+    hidden_seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
     fixed_at = models.DateTimeField(null=True)
     published_at = models.DateTimeField(null=True)
 

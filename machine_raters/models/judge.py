@@ -258,7 +258,7 @@ class SecondAnswer(ServedAnswer):
 
     verdict = models.ForeignKey(Verdict, on_delete=models.CASCADE, related_name="second_answers")
     # How often the judge had been asked again by then, from 1.
-    test = models.PositiveIntegerField()
+    test = models.PositiveIntegerField(validators=between(1, MAX_COUNT))
     label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means none
     nonresponse = models.CharField(max_length=20, blank=True)
     raw = models.TextField()

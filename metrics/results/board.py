@@ -14,15 +14,13 @@ from metrics.messages import (
     NO_SUCH_SHARE,
     PUBLISHED_WHILE_OPEN,
 )
-from metrics.models import Board, SectionSnapshot
+from metrics.models import MAX_PERCENT, MAX_SEED, MIN_PERCENT, Board, SectionSnapshot
 from studies.freshness import note_change
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
 from tiebreak.report.sections.systems.hidden_part import HiddenDraw
 
-MIN_PERCENT, MAX_PERCENT = 5, 90
-MAX_SEED = 2**31 - 1
 Verb = StudyEvent.Verb
 
 

@@ -18,10 +18,8 @@ from metrics.messages import (
     PART_HIDDEN,
     SYSTEM_JOINED,
 )
+from metrics.models import MAX_PERCENT, MAX_SEED, MIN_PERCENT
 from metrics.results.board import (
-    MAX_PERCENT,
-    MAX_SEED,
-    MIN_PERCENT,
     board_for,
     hide_part,
     publish_board,

@@ -1,5 +1,7 @@
 """A board whose annotators' ratings of a part of the instances are hidden, and what machines foretell."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -143,6 +145,5 @@ def test_report_and_figure_say_share_seed_date_and_numbers(every):
     assert to_json(from_json(type(part), to_json(part))) == to_json(part)
     figure = leaderboard_figures(part)[-1]
     hidden = len({row["instance"] for row in every if DRAW.hides(row["instance"])})
-    assert f"{hidden} of 40 instances are hidden" in figure.sentence
-    assert "seed 7, fixed on 2026-11-28" in figure.sentence
+    assert re.findall(r"[\d-]+", figure.sentence) == [str(hidden), "40", "7", "2026-11-28"]
     assert [row[0] for row in figure.rows] == ["judge", "judge"]
