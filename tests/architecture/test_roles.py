@@ -38,7 +38,7 @@ DOWNLOADS = {
     *("metrics:export", "metrics:report-files"),
     *("api:job-export", "api:job-report-files"),
 }
-# They concern an account, not a study, redirect to a page that is walked, or are tested below.
+# They concern an account or everybody, not a study, redirect to a page that is walked, or are tested below.
 OF_NO_STUDY = (
     "studies_study_delete",
     "auth",
@@ -56,6 +56,7 @@ OF_NO_STUDY = (
     "api:import-detail",
     "annotation:repeat-import",
     "annotation:stop-import",
+    "metrics:public-board",
 )
 NEEDED: dict[str, dict[str, Right]] = {
     "get": {
