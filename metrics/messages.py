@@ -136,3 +136,4 @@ TEXTS_MISSING = (
     "{name} has no text of its own for {lacking} of the study's {instances} instances, so it would be judged on"
     " other instances than the systems on the board. Add the missing texts, and let it join then."
 )
+NO_SYSTEM_NAMED = "Name the system, and choose the file with its texts."

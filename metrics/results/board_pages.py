@@ -15,6 +15,7 @@ from metrics.messages import (
     BOARD_PUBLISHED,
     BOARD_WITHDRAWN,
     MACHINES_JUDGE,
+    NO_SYSTEM_NAMED,
     PART_HIDDEN,
     SYSTEM_JOINED,
 )
@@ -72,6 +73,7 @@ def board_page(request: HttpRequest, public_id: str) -> HttpResponse:
         if board.published_at
         else ""
     )
+    context["can_publish"] = study.status == Study.Status.CLOSED and stored_board(study)
     context["is_closed"] = study.status == Study.Status.CLOSED
     context["joined"] = study.joined_systems.select_related("study", "system")
     context["to_join"] = [] if study.status == Study.Status.DRAFT else systems_to_join(study)
@@ -97,6 +99,9 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
 @changes_study
 def join(request: HttpRequest, study: Study) -> HttpResponse:
     """Let a system join, with the texts of a file if there is one, and machine raters judge it."""
+    if not (request.POST.get("name") or request.POST.get("system")):
+        messages.error(request, NO_SYSTEM_NAMED)
+        return redirect("metrics:board", study.pk)
     with told(request):
         texts, by = request.FILES.get("texts"), cast(User, request.user)
         name = request.POST.get("name" if texts else "system", "").strip()
