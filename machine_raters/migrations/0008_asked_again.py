@@ -8,47 +8,77 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('machine_raters', '0007_judge_reference_field'),
+        ("machine_raters", "0007_judge_reference_field"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='verdict',
-            name='device',
-            field=models.CharField(blank=True, db_default='', default='', max_length=200),
+            model_name="verdict",
+            name="device",
+            field=models.CharField(blank=True, db_default="", default="", max_length=200),
         ),
         migrations.AddField(
-            model_name='verdict',
-            name='is_batch_invariant',
+            model_name="verdict",
+            name="is_batch_invariant",
             field=models.BooleanField(null=True),
         ),
         migrations.AddField(
-            model_name='verdict',
-            name='server_version',
-            field=models.CharField(blank=True, db_default='', default='', max_length=100),
+            model_name="verdict",
+            name="server_version",
+            field=models.CharField(blank=True, db_default="", default="", max_length=100),
         ),
         migrations.CreateModel(
-            name='SecondAnswer',
+            name="SecondAnswer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('language_model', models.CharField(max_length=200)),
-                ('revision', models.CharField(blank=True, max_length=200)),
-                ('server_version', models.CharField(blank=True, db_default='', default='', max_length=100)),
-                ('device', models.CharField(blank=True, db_default='', default='', max_length=200)),
-                ('is_batch_invariant', models.BooleanField(null=True)),
-                ('finish_reason', models.CharField(blank=True, max_length=50)),
-                ('test', models.PositiveIntegerField(validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100000000)])),
-                ('label', models.CharField(max_length=200, null=True)),
-                ('nonresponse', models.CharField(blank=True, max_length=20)),
-                ('raw', models.TextField()),
-                ('created_at', models.DateTimeField(db_default=jobs.clock.Moment(), editable=False)),
-                ('verdict', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='second_answers', to='machine_raters.verdict')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("language_model", models.CharField(max_length=200)),
+                ("revision", models.CharField(blank=True, max_length=200)),
+                (
+                    "server_version",
+                    models.CharField(blank=True, db_default="", default="", max_length=100),
+                ),
+                ("device", models.CharField(blank=True, db_default="", default="", max_length=200)),
+                ("is_batch_invariant", models.BooleanField(null=True)),
+                ("finish_reason", models.CharField(blank=True, max_length=50)),
+                (
+                    "test",
+                    models.PositiveIntegerField(
+                        validators=[
+                            studies.models.bounds.validate_finite,
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(100000000),
+                        ]
+                    ),
+                ),
+                ("label", models.CharField(max_length=200, null=True)),
+                ("nonresponse", models.CharField(blank=True, max_length=20)),
+                ("raw", models.TextField()),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=jobs.clock.Moment(), editable=False),
+                ),
+                (
+                    "verdict",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="second_answers",
+                        to="machine_raters.verdict",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
-                'constraints': [models.UniqueConstraint(fields=('verdict', 'test'), name='second_answer_once_per_test')],
+                "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("verdict", "test"), name="second_answer_once_per_test"
+                    )
+                ],
             },
         ),
     ]

@@ -8,23 +8,62 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('metrics', '0001_initial'),
-        ('studies', '0015_joined_system'),
+        ("metrics", "0001_initial"),
+        ("studies", "0017_joined_system"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Board',
+            name="Board",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.CharField(default=tiebreak.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('hidden_percent', models.PositiveSmallIntegerField(null=True, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(90)])),
-                ('hidden_seed', models.PositiveIntegerField(default=0, validators=[studies.models.bounds.validate_finite, django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2147483647)])),
-                ('fixed_at', models.DateTimeField(null=True)),
-                ('published_at', models.DateTimeField(null=True)),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='board', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "public_id",
+                    models.CharField(
+                        default=tiebreak.identifiers.new_public_id,
+                        editable=False,
+                        max_length=22,
+                        unique=True,
+                    ),
+                ),
+                (
+                    "hidden_percent",
+                    models.PositiveSmallIntegerField(
+                        null=True,
+                        validators=[
+                            studies.models.bounds.validate_finite,
+                            django.core.validators.MinValueValidator(5),
+                            django.core.validators.MaxValueValidator(90),
+                        ],
+                    ),
+                ),
+                (
+                    "hidden_seed",
+                    models.PositiveIntegerField(
+                        default=0,
+                        validators=[
+                            studies.models.bounds.validate_finite,
+                            django.core.validators.MinValueValidator(0),
+                            django.core.validators.MaxValueValidator(2147483647),
+                        ],
+                    ),
+                ),
+                ("fixed_at", models.DateTimeField(null=True)),
+                ("published_at", models.DateTimeField(null=True)),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="board",
+                        to="studies.study",
+                    ),
+                ),
             ],
         ),
     ]
