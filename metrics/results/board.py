@@ -38,6 +38,11 @@ def hidden_draw(study: Study) -> HiddenDraw | None:
     return HiddenDraw(board.hidden_percent / 100, board.hidden_seed, fixed)
 
 
+def compares_systems(study: Study) -> bool:
+    """Whether a criterion is a preference, so that the study has a board."""
+    return any(one.parsed_scale.kind == "preference" for one in study.criteria.all())
+
+
 @transaction.atomic
 def hide_part(
     *, study: Study, percent: int, seed: int | None = None, by: User | None = None
@@ -52,7 +57,7 @@ def hide_part(
         raise DomainError(
             "no_such_share", NO_SUCH_SHARE.format(low=MIN_PERCENT, high=MAX_PERCENT), status=400
         )
-    if not any(one.parsed_scale.kind == "preference" for one in study.criteria.all()):
+    if not compares_systems(study):
         raise DomainError("no_board", NO_BOARD_TO_HIDE)
     board = board_for(study)
     if board.hidden_percent is not None:

@@ -22,6 +22,7 @@ from metrics.messages import (
 from metrics.models import MAX_PERCENT, MAX_SEED, MIN_PERCENT
 from metrics.results.board import (
     board_for,
+    compares_systems,
     hide_part,
     publish_board,
     published_board,
@@ -74,6 +75,7 @@ def board_page(request: HttpRequest, public_id: str) -> HttpResponse:
         else ""
     )
     context["can_publish"] = study.status == Study.Status.CLOSED and stored_board(study)
+    context["can_hide"] = compares_systems(study)
     context["is_closed"] = study.status == Study.Status.CLOSED
     context["joined"] = study.joined_systems.select_related("study", "system")
     context["to_join"] = [] if study.status == Study.Status.DRAFT else systems_to_join(study)
