@@ -295,8 +295,6 @@ def _columns_page(
             doubts, summary = kinds_in(summary), as_guessed
     rows, plan = column_rows(profile, summary), summary.plan
     used = set(plan.columns.values()) if plan else set()
-    bad = {problem.row for problem in summary.problems}
-    is_counted = None not in bad and len(summary.problems) == summary.n_problems
     is_lost = refusal is not None and not isinstance(refusal, BadTable)
     context = {
         "draft": _draft(request),
@@ -317,7 +315,6 @@ def _columns_page(
         "fill_down": plan.fill_down if plan else choice.fill_down,
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
-        "n_bad_rows": len(bad) if is_counted else 0,
         "other_texts": [
             c.name for c in profile.columns.values() if c.is_prose and c.name not in used
         ],

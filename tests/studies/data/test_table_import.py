@@ -1,6 +1,7 @@
 """A plain table becomes a dataset and a draft study on it, or nothing at all."""
 
 import json
+from collections import Counter
 
 import openpyxl
 import pytest
@@ -8,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.services.planning import plan_hits
+from annotation.services.planning import ensure_plan, plan_hits
 from recruitment.services.launch_checks import launch_checks
 from studies.access import datasets_of
 from studies.data.table_import import BadTable, Choice, import_table, parse_columns
@@ -277,3 +278,25 @@ def test_the_pages_of_a_draft_of_prompts_open_and_say_what_is_missing(prompts, a
     with refused("incomplete_design"):
         plan_hits(study=prompts.study)
     assert "incomplete_design" in {check.code for check in launch_checks(prompts.study)}
+
+
+def test_a_row_without_one_text_is_compared_by_its_others(tmp_path, ada):
+    rows = [
+        {
+            "prompt": f"Where is parcel {i}?",
+            "gpt": f"It is in {i}.",
+            "t5": f"At {i}, I think.",
+            "llama": f"In {i}.",
+        }
+        for i in range(6)
+    ]
+    rows[2]["llama"] = ""
+    path = tmp_path / "t.csv"
+    path.write_bytes(delimited(rows))
+    with refused("bad_table"):
+        import_table(path=path, owner=ada, title="Parcels")
+    study = import_table(path=path, owner=ada, title="Parcels", bad_rows="leave_out").study
+    ensure_plan(study=study)
+    items = Counter(study.units.values_list("instance__key", flat=True))
+    assert items == {str(i): 1 if i == 3 else 3 for i in range(1, 7)}
+    assert not {check.code for check in launch_checks(study) if check.is_error}

@@ -26,8 +26,9 @@ from tiebreak.odd_texts import OddTexts
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
-EMPTY = "The text of “{}” is missing. Fill it in, or leave the row out."
-MISSING_TEXT = "The text “{}” is a mark of a missing value. Fill in the text, or empty the cell."
+EMPTY = "The text of “{}” is missing. Fill it in, or leave {} out."
+MISSING_TEXT = "The text “{}” is a mark of a missing value. Fill in the text, or leave {} out."
+THE_ROW, THE_TEXT = "the row", "it"
 NO_KEY = (
     "The row has no {}, which alone says which rows belong together. Fill it in, choose a column with ids,"
     " or say that empty cells repeat the value above."
@@ -100,7 +101,7 @@ class Extraction:
                     yield extracted
 
     def _extracted(self, number: int, row: Row, count: int) -> Extracted | None:
-        cells = list(self._row_texts(row))
+        cells = self._with_texts(number, list(self._row_texts(row)))
         shared = self._shared(row, cells)
         instance = self._instance(row, count, shared)
         texts = [(c.system, self._samples_of(c, shared), c.sample) for c in cells]
@@ -304,17 +305,35 @@ class Extraction:
             raise BadCell("not_a_whole_number", reason[:200], column)
         return number
 
+    def _with_texts(self, number: int, cells: list[_Cell]) -> list[_Cell]:
+        """Return the cells that have texts if two have, which can be compared; otherwise all."""
+        plain = [cell for cell in cells if not is_conversation(cell.value)]
+        lacks = [lack for cell in plain if (lack := self._lack(cell, cell.value, THE_TEXT))]
+        columns = {lack.column for lack in lacks}
+        kept = [cell for cell in cells if cell.column not in columns]
+        if len(kept) < 2:
+            return cells
+        for lack in lacks:
+            self.problems.add_cell(number, lack)
+        return kept
+
+    def _lack(self, cell: _Cell, value: Any, left_out: str) -> BadCell | None:
+        """Return what is wrong if a text is missing, and what may be left out."""
+        texts = value if is_list_of_texts(value) else [_text(value, cell.column)]
+        if not all(text.strip() for text in texts):
+            return BadCell("empty_text", EMPTY.format(cell.system, left_out), cell.column)
+        mark = next(filter(is_missing, texts), None) if cell.column in self.plan.prose else None
+        if mark is None:
+            return None
+        return BadCell("missing_text", MISSING_TEXT.format(mark, left_out), cell.column)
+
     def _samples_of(self, cell: _Cell, shared: Turns) -> list[str]:
-        value, column = cell.value, cell.column
+        value = cell.value
         if is_conversation(value):
             value = text_after(shared, value)
-        texts = value if is_list_of_texts(value) else [_text(value, column)]
-        if not all(text.strip() for text in texts):
-            raise BadCell("empty_text", EMPTY.format(cell.system), column)
-        mark = next(filter(is_missing, texts), None) if column in self.plan.prose else None
-        if mark is not None:
-            raise BadCell("missing_text", MISSING_TEXT.format(mark), column)
-        return list(texts)
+        if lack := self._lack(cell, value, THE_ROW):
+            raise lack
+        return list(value) if is_list_of_texts(value) else [_text(value, cell.column)]
 
     def _generations(
         self, key: str, texts: list[tuple[str, list[str], int | None]]

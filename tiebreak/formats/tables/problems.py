@@ -24,6 +24,10 @@ LEFT_OUT = {
         "1 row above the header was left out.",
         "{:,} rows above the header were left out.",
     ),
+    "footer_rows": (
+        "1 row below the table looks like a note and was left out{}.",
+        "{:,} rows below the table look like notes and were left out{}.",
+    ),
     "empty_rows": ("1 empty row was left out.", "{:,} empty rows were left out."),
     "header_rows": (
         "1 further header row of Qualtrics was left out.",
@@ -55,6 +59,8 @@ class TableProblem:
     """Code of the problem, for programs."""
     reason: str
     """Description of the problem, to be read, as a complete sentence."""
+    keeps_row: bool = False
+    """Whether the rest of the row can be used without this cell."""
 
     @property
     def place(self) -> tuple[str | None, int | None]:
@@ -136,6 +142,11 @@ class TableProblems:
     def add(self, row: int | None, column: str | None, code: str, reason: str) -> None:
         """Add a problem of a row, which can be left out."""
         self._add(TableProblem(row, column, code, shorten(reason)))
+
+    def add_cell(self, row: int, error: BadCell) -> None:
+        """Add a problem of a cell that can be left out without the rest of its row."""
+        reason = shorten(error.message)
+        self._add(TableProblem(row, error.column, error.code, reason, keeps_row=True))
 
     def stop(self, row: int | None, code: str, reason: str, column: str | None = None) -> None:
         """Add a problem that ends the reading, so no row can be used; it is always listed."""

@@ -20,6 +20,9 @@ from tiebreak.formats.tables.roles import plan_for
 MAX_SYSTEMS = 1000
 # Problems of rows that may be why no instance has texts of two systems.
 LACKS = {"empty_source", "empty_text", "missing_text"}
+WITH_PROBLEMS = "what has problems"
+# More rows than these below a table are no notes, and no more are kept in memory.
+MAX_NOTES, MAX_NOTE = 5, 60
 NOTHING_TO_READ = (
     "The table has no column with texts of systems. Choose the columns that hold the texts, or the"
     " layout prompts and a source, if the texts are to be generated."
@@ -113,14 +116,33 @@ class TableSummary:
 
     @property
     def losses(self) -> str:
-        """Which rows are lost if those with problems are left out."""
-        rows = [*dict.fromkeys(p.row for p in self.problems if p.row)]
-        if len(rows) == 1:
-            reason = next(p.reason for p in self.problems if p.row).partition(". ")[0].rstrip(".")
-            return f"1 row (row {rows[0]}: {reason[0].lower()}{reason[1:]})"
+        """Which rows are lost if those with problems are left out, and which texts of other rows."""
+        lost = self._lost()
+        if sum(map(len, lost.values())) == 1:
+            noun, place = next((noun, rows[0]) for noun, rows in lost.items() if rows)
+            reason = next(p.reason for p in self.problems if p.row == place)
+            reason = reason.partition(". ")[0].rstrip(".")
+            return f"1 {noun} (row {place}: {reason[0].lower()}{reason[1:]})"
         least = "at least " if self.n_problems > len(self.problems) else ""
-        which = named_rows(rows[:FIRST_LINES], len(rows))
-        return f"{least}{len(rows):,} rows{which}" if rows else "what has problems"
+        counted = (
+            f"{_counted(len(rows), noun)}{named_rows(rows[:FIRST_LINES], len(rows))}"
+            for noun, rows in lost.items()
+            if rows
+        )
+        return f"{least}{' and '.join(counted)}" if any(lost.values()) else WITH_PROBLEMS
+
+    @property
+    def counted_losses(self) -> str:
+        """How many rows and texts are lost if those with problems are left out."""
+        lost = [_counted(len(rows), noun) for noun, rows in self._lost().items() if rows]
+        is_known = self.n_problems == len(self.problems) and all(p.row for p in self.problems)
+        return " and ".join(lost) if is_known else WITH_PROBLEMS
+
+    def _lost(self) -> dict[str, list[int]]:
+        """Return the numbers of the rows that are lost, and for each single text that of its row."""
+        rows = [*dict.fromkeys(p.row for p in self.problems if p.row and not p.keeps_row)]
+        texts = [p.row for p in self.problems if p.row and p.keeps_row and p.row not in rows]
+        return {"text": texts, "row": rows}
 
     @classmethod
     def of_refusal(cls, error: FormatError) -> Self:
@@ -311,7 +333,33 @@ def _asked(plan: Plan, profile: Profile, found: tuple[str, ...]) -> tuple[str, .
 def _rows(
     table: Table, problems: TableProblems, fill_down: tuple[str, ...]
 ) -> Iterator[tuple[int, Row]]:
-    return filled_down(_without_totals(table, problems), fill_down, problems)
+    rows = _without_footer(_without_totals(table, problems), problems)
+    return filled_down(rows, fill_down, problems)
+
+
+def _without_footer(
+    rows: Iterable[tuple[int, Row]], problems: TableProblems
+) -> Iterator[tuple[int, Row]]:
+    """Yield the rows, without notes at the end of a table that has no such rows further up."""
+    held: list[tuple[int, Row]] = []
+    may_end = False
+    for count, (number, row) in enumerate(rows):
+        if may_end and _is_note(row) and len(held) < MAX_NOTES:
+            held.append((number, row))
+            continue
+        may_end = not (held or _is_note(row)) and (may_end or not count)
+        yield from held
+        held = []
+        yield number, row
+    for number, _ in held:
+        problems.leave_out("footer_rows", number)
+
+
+def _is_note(row: Row) -> bool:
+    """Whether only the first of several cells is filled, with words that are no text to be read."""
+    first, *others = [*row.values(), None]
+    is_short = isinstance(first, str) and not is_number(first) and len(first) <= MAX_NOTE
+    return is_short and not is_empty(first) and len(row) > 2 and all(map(is_empty, others))
 
 
 def _without_totals(table: Table, problems: TableProblems) -> Iterator[tuple[int, Row]]:

@@ -194,10 +194,51 @@ def test_rows_with_problems_are_named_before_they_are_left_out(tmp_path):
     one = [*ROWS[:3], [4, "Wo ist es?", "Es ist da.", "Bald.", ""], *ROWS[4:]]
     write_csv(tmp_path / "t.csv", [HEADER, *one])
     losses = summary_of(tmp_path / "t.csv").losses
-    assert losses.startswith("1 row (row 5: ")
+    assert losses.startswith("1 text (row 5: ")
     assert "Mistral (FT)" in losses
-    write_csv(tmp_path / "t.csv", [HEADER, *one, [13, "Wo?", "", "", ""]])
-    assert summary_of(tmp_path / "t.csv").losses == "2 rows (rows 5, 14)"
+    write_csv(tmp_path / "t.csv", [HEADER, *one, [13, "Wo?", "", "", "Da."]])
+    summary = summary_of(tmp_path / "t.csv")
+    assert summary.losses == "1 text (row 5) and 1 row (row 14)"
+    assert summary.counted_losses == "1 text and 1 row"
+
+
+@pytest.mark.parametrize("mark", ["", "n/a"])
+def test_a_row_keeps_its_other_texts_if_two_can_be_compared(mark, tmp_path):
+    write_csv(tmp_path / "t.csv", [HEADER, *ROWS[:11], [12, "Wo?", "Am Markt.", "Im Haus.", mark]])
+    with open_table(tmp_path / "t.csv") as table:
+        reading = TableReading(table)
+        *_, last = reading.rows()
+    assert [text.text for text in last.generations] == ["Am Markt.", "Im Haus."]
+    (problem,) = reading.summary().problems
+    assert (problem.row, problem.column, problem.keeps_row) == (13, HEADER[4], True)
+    assert reading.summary().instances == reading.summary().compared == 12
+
+
+FOOTER = ["12 Fragen", "", "", "", ""]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_notes_below_a_table_are_left_out_and_named(name, tmp_path):
+    WRITERS[name](tmp_path / name, [HEADER, *ROWS, FOOTER, ["Stand: Oktober", "", "", "", ""]])
+    with open_table(tmp_path / name) as table:
+        reading = TableReading(table)
+        list(reading.rows())
+    assert codes(reading.summary()) == []
+    assert reading.problems.left_out_rows == {"footer_rows": [14, 15]}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*ROWS[:4], FOOTER, *ROWS[4:], FOOTER],  # as in the middle, where it would be no footer
+        [*ROWS, [13, "", "", "", ""]],
+        [*ROWS, ["x" * 61, "", "", "", ""]],
+    ],
+)
+def test_an_unfinished_row_is_no_note_below_the_table(rows, tmp_path):
+    write_csv(tmp_path / "t.csv", [HEADER, *rows])
+    assert summary_of(tmp_path / "t.csv").left_out == {}
+    assert set(codes(summary_of(tmp_path / "t.csv"))) == {"empty_text"}
 
 
 @pytest.mark.parametrize(
