@@ -31,6 +31,7 @@ from recruitment.messages import (
     DIVIDES,
     DIVIDES_NOT,
     LAST_IS_PAID_LESS,
+    ONE_TASK_PAYS_LESS,
     PAYS_LESS,
     PAYS_MORE,
     PROMISED,
@@ -48,6 +49,8 @@ NOTHING = Cost()
 TENTH = Decimal("0.1")
 # More than so many times the promised hourly pay is rather a slip than generosity.
 FAR_BEYOND = 3
+# Who stops after a task earns less an hour than for all; so many times less should be known before.
+FAR_BELOW = 2
 
 
 class Proposal(NamedTuple):
@@ -96,11 +99,7 @@ class Forecast:
     @property
     def maximum_to_use(self) -> Proposal | None:
         """The maximum of tasks with which the last person is not paid below the promise; None if all are."""
-        if (
-            not self.maximum_that_divides
-            or not self.against_the_promise
-            or self.other_than_promised
-        ):
+        if not self.maximum_that_divides or not self.leaves_too_few or self.other_than_promised:
             return None
         return Proposal("hits_per_annotator", Decimal(self.maximum_that_divides))
 
@@ -140,15 +139,21 @@ class Forecast:
 
     @property
     def against_the_promise(self) -> list[tuple[str, str]]:
-        """The codes and sentences if everybody, or the last person, is paid other than promised."""
-        if self.other_than_promised or not self.leaves_too_few:
-            return [self.other_than_promised] if self.other_than_promised else []
+        """The codes and sentences if everybody, the last person, or who stops is paid other than promised."""
+        if self.other_than_promised:
+            return [self.other_than_promised]
+        promise, least = self.promised_hourly_rate or Decimal(0), next(iter(self.lowest), None)
+        if not self.leaves_too_few:
+            if least is None or least.rate * FAR_BELOW >= promise:
+                return []
+            amounts = money(least.rate), money(promise), self.currency
+            return [("one_task_is_under_promise", ONE_TASK_PAYS_LESS.format(*amounts))]
         (last,) = (one for one in self.lowest if one.is_for_the_last)
         way_out = self.maximum_that_divides
         sentence = LAST_IS_PAID_LESS.format(
             counted(last.tasks, "task"),
             money(last.rate),
-            money(self.promised_hourly_rate or 0),
+            money(promise),
             self.currency,
             DIVIDES.format(way_out) if way_out else DIVIDES_NOT,
         )

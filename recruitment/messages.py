@@ -236,6 +236,10 @@ LAST_IS_PAID_LESS = (
     "The last person finds only {0} and earns {1} {3} an hour, counting the time before the first task;"
     " {2} is promised. {4}"
 )
+ONE_TASK_PAYS_LESS = (
+    "Whoever stops after 1 task earns {0} {2} an hour, counting the time before it; {1} is promised for all"
+    " tasks, and the welcome page says so. Ask less before the first task, or raise the reward."
+)
 DIVIDES = "With at most {} tasks for each annotator, nobody is left with so few."
 DIVIDES_NOT = (
     "Choose a maximum of tasks per annotator that divides the responses, or shorten the test."
