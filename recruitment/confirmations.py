@@ -9,7 +9,7 @@ from annotation.counts import progress_of, study_counts
 from annotation.models import Participation
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.costs import channel_cost, forecast
-from recruitment.early_stops import early_stop_rules
+from recruitment.early_stops import early_stop_rules, failing_rules
 from recruitment.launch.check import LaunchCheck
 from recruitment.ledger import fee_share
 from recruitment.messages import (
@@ -44,6 +44,7 @@ def opening(study: Study) -> Question:
         f" {study.planned_ratings}, so {counted(now.remaining, 'response')} are to be collected.",
         *_cost(study, now.hits),
         *early_stop_rules(study, now.hits),
+        *failing_rules(study),
         who_can_enter(study),
     )
     return Question(

@@ -1,13 +1,16 @@
-"""The pay of annotators who stop early: for the Size & pay step."""
+"""The pay of annotators who stop early, or fail the test: for the steps and before a study opens."""
 
 from collections import defaultdict
 
 from django.utils.text import get_text_list
 
 from annotation.models import Participation
+from annotation.services.screening import screening_of
+from recruitment.admission import newcomers_pay
 from recruitment.platforms import Platform, get_platform
-from recruitment.terms import Agreed, pay_of
+from recruitment.terms import Agreed, can_fail, pass_mark_of, pay_of
 from studies.models import Study
+from tiebreak.reading.words import counted
 
 PaidPer = Participation.PaidPer
 PER_TASK = (
@@ -22,6 +25,33 @@ NOT_AT_ALL = (
     "Nobody can stop early and be paid for a part, because one payment covers all tasks. If tasks run"
     " out, anyone who has completed at least one is paid the whole reward."
 )
+TEST = "The test has {}, of which {} must be right, in {}."
+WHO_FAILS = "Whoever does not pass gets no task{}."
+
+
+def failing_rules(study: Study) -> list[str]:
+    """Return in sentences what must be right before the first task, and what becomes of those who fail."""
+    screening = screening_of(study)
+    if not can_fail(study, screening):
+        return []
+    mark, rules = pass_mark_of(screening), [who_fails(study)]
+    if screening is not None and mark is not None:
+        items = counted(screening.qualification_units, "item")
+        attempts = counted(screening.qualification_tries, "attempt")
+        rules.insert(0, TEST.format(items, mark, attempts))
+    return rules
+
+
+def who_fails(study: Study) -> str:
+    """Say whether those who fail the questions or the test are paid, by any channel that is open."""
+    channels = study.channels.filter(closed_at=None)
+    amounts = sorted({newcomers_pay(channel, 0).screen_out for channel in channels})
+    if not study.reward:
+        return WHO_FAILS.format("")
+    if not any(amounts):
+        return WHO_FAILS.format(", and is not paid")
+    listed = " or ".join(map(str, amounts))
+    return WHO_FAILS.format(f", and is paid {listed} {study.currency} by the channel's settings")
 
 
 def early_stop_rules(study: Study, tasks: int) -> list[str]:

@@ -24,7 +24,7 @@ from annotation.services.reference_units import (
 )
 from annotation.services.screening import gold_checks_met, role_counts, screening_of, tasks_each
 from recruitment.costs import forecast, proposal_for
-from recruitment.early_stops import early_stop_rules
+from recruitment.early_stops import early_stop_rules, who_fails
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
 from recruitment.launch.texts import most_comparisons
 from recruitment.reference_unit_forms import (
@@ -123,6 +123,8 @@ class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
         """Say at the numbers of items that what training and the test show is not rated."""
         formset = super().get_formset(request, obj, **kwargs)
         counts = {"training_units", "qualification_units"} & formset.form.base_fields.keys()
+        if obj is not None and "qualification_units" in counts:
+            formset.form.base_fields["qualification_units"].help_text += who_fails(obj)
         if obj is None or not obj.dataset_id or is_frozen(obj) or not counts:
             return formset
         n = Instance.objects.filter(dataset=obj.dataset_id).count()

@@ -6,12 +6,15 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from recruitment.early_stops import NOT_AT_ALL, PER_TASK, WHOLE, early_stop_rules
+from recruitment.confirmations import opening
+from recruitment.early_stops import NOT_AT_ALL, PER_TASK, WHOLE, early_stop_rules, failing_rules
 from recruitment.models import Channel
 from recruitment.services.leaving import leave_early
 from recruitment.terms import owed
 from recruitment.views.entry import about_channel
+from studies.models import Screening, Study
 from tests.annotation.annotators import annotator
+from tests.pages import numbers_in
 from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +57,21 @@ def test_channels_that_differ_are_named():
     ]
 
 
+def test_who_fails_the_test_is_told_of_before_the_study_opens():
+    study = paying()
+    assert failing_rules(study) == []
+    Screening.objects.create(study=study, qualification_units=3, pass_mark=3)
+    test, failing = failing_rules(study)
+    assert numbers_in(test) == {"1", "3"}
+    assert "is not paid" in failing
+    Channel.objects.create(study=study, provider="prolific", settings={"screen_out_reward": "0.14"})
+    assert "is paid 0.14 GBP" in failing_rules(study)[1]
+    assert {test, failing_rules(study)[1]} <= set(opening(study).sentences)
+    Study.objects.update(reward=None)
+    study.refresh_from_db()
+    assert "paid" not in failing_rules(study)[1]
+
+
 def test_the_step_says_what_is_typed(client, django_user_model):
     ruth = django_user_model.objects.create_user("ruth", is_staff=True)
     client.force_login(ruth)
@@ -69,6 +87,9 @@ def test_the_welcome_page_says_the_amount_that_is_paid_later(client):
     page = client.get(reverse("recruitment:welcome", args=[study.pk])).text
     (told,) = re.findall(r"data-in-short>(.*?)</ul>", page, re.S)
     assert "0.50 GBP for each task" in told
+    assert "If you stop earlier" not in told
+    Study.objects.update(promised_hourly_rate=Decimal(9))
+    assert "If you stop earlier" in client.get(reverse("recruitment:welcome", args=[study.pk])).text
     ann = annotator(study)
     ann.choose()
     leave_early(participation=ann.participation)
