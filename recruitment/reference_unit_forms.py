@@ -42,7 +42,7 @@ def _changes() -> list[tuple[str, Any]]:
     return [("", AS_TEXTS_ALLOW), *groups.items()]
 
 
-AS_TEXTS_ALLOW = "Takes reading: sentences of another text are inserted, or where a text is short, words are missing"
+AS_TEXTS_ALLOW = "Takes reading: half of the sentences are those of another text, or where a text is short, words are missing"
 NO_NUMBER = "Enter the number of items, or choose a file with them."
 
 

@@ -47,9 +47,9 @@ TOO_FEW_TEXTS = (
     " text that can be changed in this way. Ask for fewer items, or choose another change."
 )
 # How copies are made if nobody chooses, the first that a text allows: lines and format stay, so whoever
-# only looks sees nothing, and whoever reads is sure which text is worse.
+# only looks sees nothing, not even which is longer, and whoever reads is sure which text is worse.
 NEEDS_READING = (
-    "sentences/insertion/major",
+    "sentences/replacement/major",
     "words/deletion/major",
     "characters/deletion/major",
 )
@@ -335,10 +335,11 @@ def _copies(
     others = [by_instance[instance][0].text for instance in shuffled]
     shares_source = role == Unit.Role.GOLD and study.shares_instance
     copies: list[tuple[Generation, PerturbedText]] = []
+    used: set[str] = set()
     for instance in sorted(shuffled, key=lambda instance: (instance in rated) != shares_source):
         if len(copies) == n:
             break
-        copies += _copy_of_one(by_instance[instance], ways, others, rng)
+        copies += _copy_of_one(by_instance[instance], ways, others, used, rng)
     if len(copies) < n:
         raise DomainError(
             "too_few_texts",
@@ -386,18 +387,28 @@ def _unused(study: Study) -> QuerySet[Generation]:
 
 
 def _copy_of_one(
-    texts: list[Generation], ways: Sequence[str], others: list[str], rng: random.Random
+    texts: list[Generation],
+    ways: Sequence[str],
+    others: list[str],
+    used: set[str],
+    rng: random.Random,
 ) -> list[tuple[Generation, PerturbedText]]:
-    """Perturb one of an instance's texts in the first way that works, or none if none does."""
+    """Perturb one of an instance's texts in the first way that works, or none if none does.
+
+    Texts in ``used`` gave a passage before and come last; that which gives one now is added.
+    """
     of_instance = {text.text for text in texts}
     foreign = [other for other in others if other not in of_instance]
     for way, original in product(ways, rng.sample(texts, len(texts))):
         # The first that fits is used: one as long looks alike, and is another one for each text.
         nearest = sorted(foreign, key=partial(_difference_in_length, original.text))
+        nearest.sort(key=used.__contains__)
         try:
             copy = perturbed_copy(original.text, way, seed=rng.getrandbits(32), others=nearest)
         except InvalidInput:
             continue
+        passage = copy.edits[0].after
+        used.update([other for other in nearest if passage and passage.strip() in other][:1])
         return [(original, copy)]
     return []
 

@@ -14,7 +14,7 @@ from tiebreak.perturbations.edits import (
     sentences,
     words as words_of,
 )
-from tiebreak.perturbations.sentences import inserted, other_ending, other_text, reordered
+from tiebreak.perturbations.sentences import inserted, other_ending, other_text, reordered, replaced
 from tiebreak.perturbations.words import (
     deleted_words,
     disorder,
@@ -74,6 +74,7 @@ _ALONE: dict[tuple[str, str], Callable[[str, str, Draws], list[Edit]]] = {
 }
 _WITH_OTHER: dict[tuple[str, str], Callable[[str, str, Draws, str], list[Edit]]] = {
     ("sentences", "insertion"): inserted,
+    ("sentences", "replacement"): replaced,
     ("sentences", "ending"): other_ending,
     ("sentences", "answer"): other_text,
 }
@@ -100,6 +101,10 @@ _CHANGES = {
     ("sentences", "insertion"): (
         "a sentence of another text is inserted",
         "sentences of another text are inserted after half of the sentences",
+    ),
+    ("sentences", "replacement"): (
+        "a sentence is one of another text",
+        "half of the sentences are those of another text",
     ),
     ("sentences", "ending"): (
         "the last sentence is that of another text",

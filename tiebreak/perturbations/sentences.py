@@ -1,4 +1,4 @@
-"""Perturbations of sentences: their order, and sentences of another text among them."""
+"""Perturbations of sentences: their order, and sentences of another text among them or in their place."""
 
 from tiebreak.perturbations.edits import MARKER, Draws, Edit, sentences
 
@@ -34,6 +34,20 @@ def inserted(text: str, degree: str, draws: Draws, other: str) -> list[Edit]:
         Edit(passage.end, "", f"{_joint(text)}{sentence.before}")
         for passage, sentence in zip(after, added, strict=False)
     ]
+
+
+def replaced(text: str, degree: str, draws: Draws, other: str) -> list[Edit]:
+    """Put a sentence of another text, about as long, in the place of one, or of every second sentence."""
+    passages = sentences(text)
+    known = {passage.before for passage in passages}
+    foreign = sorted({s.before for s in sentences(other)} - known)
+    edits = []
+    for passage in draws.some(passages, 1 if degree == "minor" else max(2, len(passages) // 2)):
+        if foreign:
+            nearest = min(foreign, key=lambda one: abs(len(one) - len(passage.before)))
+            foreign.remove(nearest)
+            edits.append(Edit(passage.position, passage.before, nearest))
+    return edits
 
 
 def other_ending(text: str, degree: str, _: Draws, other: str) -> list[Edit]:

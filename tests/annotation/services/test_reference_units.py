@@ -206,16 +206,16 @@ def test_where_everything_is_rated_it_is_said_how_many_are_shown_before():
     assert sum(shown_before_rated(study).values()) == 2
 
 
-def test_a_copy_that_nobody_chose_how_to_make_has_all_sentences_and_one_of_another_text():
+def test_a_copy_that_nobody_chose_how_to_make_has_sentences_of_another_text_in_place_of_its_own():
     study = make_study(instances=8)
     for text in Generation.objects.order_by("pk"):
         text.text = f"Item {text.pk} is first. It has a second sentence. It ends with {text.pk}."
         text.save(update_fields=["text"])
     degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
     for unit in study.units.filter(role="gold"):
-        original, copy = sorted((one.text for one in unit.generations), key=len)
-        of_original, of_copy = (Counter(re.findall(r"[^.]+\.", text)) for text in (original, copy))
-        assert {s.strip() for s in of_original} < {s.strip() for s in of_copy}
+        original, copy = (re.findall(r"[^.]+\.", one.text) for one in unit.generations)
+        kept = [old == new for old, new in zip(original, copy, strict=True)]
+        assert 1 <= sum(kept) < 3
 
 
 def test_copies_take_their_sentences_from_different_texts():
@@ -278,3 +278,30 @@ def test_nobody_rates_the_instances_of_the_test_unless_these_are_many(instances,
 
 def instances_of(study: Study, role: str) -> set[int]:
     return set(study.units.filter(role=role).values_list("instance", flat=True))
+
+
+def test_a_copy_that_takes_reading_is_as_long_and_takes_from_another_text_each_time():
+    study = make_study(instances=9, comparisons_per_hit=1)
+    topics = [
+        "parks",
+        "roads",
+        "trains",
+        "schools",
+        "bridges",
+        "markets",
+        "gardens",
+        "museums",
+        "harbours",
+    ]
+    for topic, instance in zip(topics, study.dataset.instances.order_by("pk"), strict=True):
+        text = f"We wrote about {topic}. Pay for {topic} there. All know {topic} here. Go to {topic} now."
+        instance.generations.update(text=text)
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=4)
+    donors = []
+    for unit in study.units.filter(role="qualification"):
+        original, copy = (text.text for text in unit.generations)
+        assert abs(len(original) - len(copy)) <= 12
+        assert len(copy.split(". ")) == len(original.split(". "))
+        (own,) = (topic for topic in topics if original.count(topic) == 4)
+        donors += {topic for topic in topics if topic in copy} - {own}
+    assert len(donors) == len(set(donors)) == 4

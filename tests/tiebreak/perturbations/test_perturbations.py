@@ -23,7 +23,7 @@ OTHER = (
 LIST = "Steps:\n1. Mix the flour with water.\n2. Wait for an hour.\n3. Bake the bread until it is brown.\n"
 CHINESE = "委员会星期一开会,并同意了新桥的计划。居民们对这个决定表示欢迎!市长说工程将在明年开始。"
 # A digest of all copies of TEXT, so that a change of any of them is noticed.
-DIGEST = "2d3243bb42c63c4d"
+DIGEST = "9cae4ea9c6ccf79d"
 
 
 def copy_of(name: str, text: str = TEXT, seed: int = 3) -> str:
@@ -81,6 +81,7 @@ def n_edits(name: str) -> int:
         "words/grammar",
         "sentences/reordering",
         "sentences/insertion",
+        "sentences/replacement",
     ],
 )
 def test_a_major_change_changes_more_than_a_minor_one(kind):
