@@ -66,7 +66,7 @@ FAMILIES = (
 )
 TAKEN = (
     " Each item takes one of the {} out of what is rated ({} of the comparisons), up to a quarter of"
-    " them for training and test together."
+    " them for training and test together. Comprehension questions, below, take none."
 )
 ONE_INSTANCE = (
     " With one instance per task there are at most as many as a system has texts for it: here {n}."

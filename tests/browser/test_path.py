@@ -88,6 +88,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     row.get_by_label("Text:").fill("Which one is better?")
     row.get_by_label("Choices:").fill("the shorter\nthe longer")
     page.get_by_label("Training items").fill("1")
+    page.locator("[data-otherwise] > summary").click()
     page.locator("#id_make-role").select_option("training")
     page.locator("#id_make-n").fill("2")
     press(page, "Make items")

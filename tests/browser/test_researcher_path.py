@@ -120,6 +120,7 @@ def screen(page: Page, url: str, study: Study) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
     see(success(page))
     for role, n in (("training", 1), ("qualification", 2)):
+        page.locator("[data-otherwise] > summary").click()
         page.locator("select[name=make-role]").select_option(role)
         page.locator("input[name=make-n]").fill(str(n))
         page.get_by_role("button", name="Make items").click()
