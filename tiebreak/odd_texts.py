@@ -82,6 +82,14 @@ class Telltale:
         error = sqrt(pooled * (1 - pooled) * (1 / self.of + 1 / self.of_others))
         return gap >= MIN_GAP and gap >= STANDARD_ERRORS * error
 
+    def says_more_than(self, other: "Telltale") -> bool:
+        """Whether the other has words of the same beginning or ending, for fewer texts, or fewer words."""
+        (of, _, words), (of_other, _, others) = (x.trait.partition("“") for x in (self, other))
+        words, others = words.removesuffix("”"), others.removesuffix("”")
+        is_same = (self.system, of) == (other.system, of_other)
+        is_more = (self.n, len(words)) > (other.n, len(others))
+        return is_same and is_more and (words in others or others in words)
+
     def __str__(self) -> str:
         return (
             f"{self.n:,} of {self.of:,} texts of {self.system} {self.trait} ({self.others:,} of"
@@ -146,7 +154,10 @@ class OddTexts:
             yield telling(tells)
 
     def telltales(self) -> list[Telltale]:
-        """Return how texts of one system begin or end, and hardly any of the others."""
+        """Return how texts of one system begin or end, and hardly any of the others.
+
+        Of two beginnings with words in common, it is that of more texts, or else the longer one.
+        """
         n = Counter(system for _, system, _, _ in self._texts)
         total = sum(self._traits.values(), Counter())
         found = (
@@ -155,7 +166,8 @@ class OddTexts:
             for trait, k in traits.most_common()
             if k >= MIN_GAP * n[system]
         )
-        return [one for one in found if one.is_clear]
+        clear = [one for one in found if one.is_clear]
+        return [one for one in clear if not any(other.says_more_than(one) for other in clear)]
 
     def _short(self, usual: Mapping[str, float]) -> dict[int, str]:
         """Return the texts that are far shorter than their system's others, and than others' of the instance."""
@@ -196,15 +208,16 @@ def _traits_of(text: str) -> Iterator[str]:
     """Yield how a text begins and ends, if it has sentences."""
     if len(text) < LONG_ENOUGH:
         return
-    if len(words := text.split()) > 2 * EDGE_WORDS:
-        yield f"begin with “{' '.join(words[:EDGE_WORDS])}”"
+    words = text.split()
+    edges = (EDGE_WORDS - 1, EDGE_WORDS) if len(words) > 2 * EDGE_WORDS else ()
+    yield from (f"begin with “{' '.join(words[:n])}”" for n in edges)
     end = text.rstrip(_CLOSING)
     if end.endswith(("…", "...")):
         yield CUT_BY_DOTS
     elif text[-1].isalnum() or text[-1] in ",-–—":
         yield CUT_OFF
-    elif len(words) > 2 * EDGE_WORDS:
-        yield f"end with “{' '.join(words[-EDGE_WORDS:])}”"
+    else:
+        yield from (f"end with “{' '.join(words[-n:])}”" for n in edges)
 
 
 def telling(tells: Sequence[Telltale]) -> str:

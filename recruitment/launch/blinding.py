@@ -10,7 +10,7 @@ from annotation.services.items import ODD
 from recruitment.launch.check import DATA, LaunchCheck, warning
 from studies.models import Generation, Instance, Study
 from studies.rendering.recognising import SIGNS
-from tiebreak.odd_texts import OddTexts, length_gap, telling, told
+from tiebreak.odd_texts import CUT_BY_DOTS, CUT_OFF, OddTexts, length_gap, telling, told
 from tiebreak.reading.words import counted, named_instances
 
 # Enough to see what a system does, and few enough for a page that someone waits for.
@@ -18,10 +18,8 @@ MAX_TEXTS = 20_000
 MIN_TEXTS = 10
 EXAMPLES = 3
 AT_DATA = "At Data you can remove these instances. Texts change only in your file, which then becomes a new study."
-ALIKE = (
-    "In your file, treat the texts of all systems alike, or have those that were cut off written anew with a higher"
-    " limit of their length. Import the file as a new study."
-)
+ALIKE = "In your file, treat the texts of all systems alike{}. Then import it as a new study."
+OR_ANEW = ", or have those that were cut off written anew with a higher limit of their length"
 # A format gives systems away if at least this share of one's texts have it, and of another's few.
 OFTEN, SELDOM = 0.75, 0.25
 SHORTEST_NAME = 4
@@ -106,7 +104,8 @@ def blinding(study: Study) -> Iterator[LaunchCheck]:
     yield from _lengths(findings.odd.lengths)
     yield from _odd(findings.odd)
     if tells := findings.odd.telltales():
-        yield warning("telltale_texts", telling(tells), DATA, advice=ALIKE)
+        anew = OR_ANEW if {CUT_BY_DOTS, CUT_OFF} & {tell.trait for tell in tells} else ""
+        yield warning("telltale_texts", telling(tells), DATA, advice=ALIKE.format(anew))
 
 
 def _read(study: Study) -> _Findings:

@@ -129,6 +129,16 @@ def test_how_texts_of_one_system_begin_or_end_tells_it(text, trait, n):
     assert trait in [*texts.sentences()][-1]
 
 
+def test_the_longest_beginning_that_most_texts_have_is_the_one_that_is_said():
+    shared = {
+        k: f"To handle {'a' if k < 7 else 'the'} ferry, come. {LONG.format(k)}" for k in range(19)
+    }
+    ends = {k: f"{LONG.format(k)} I hope {'this' if k < 7 else 'it'} helps you." for k in range(19)}
+    for own, trait in ((shared, "begin with “To handle”"), (ends, "end with “helps you.”")):
+        tells = [one for one in texts_of(own, n=19).telltales() if one.system == "gull"]
+        assert [(one.trait, one.n) for one in tells] == [(trait, 19)]
+
+
 @pytest.mark.parametrize("text", [f"{CUT}…", CUT, f"Here is my summary of it. {LONG}"])
 def test_what_all_systems_have_and_what_is_rare_tells_none(text):
     every = {k: text.format(k) for k in range(30)}

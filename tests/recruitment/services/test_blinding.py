@@ -186,6 +186,10 @@ def test_a_system_whose_texts_are_cut_off_is_warned_of():
     assert "telltale_texts" not in warnings_of(study)
     Generation.objects.filter(system__name="system-1").update(text=cut)
     assert {"12", "0"} <= numbers_in(warnings_of(study)["telltale_texts"])
+    assert "cut off" in warnings_of(study)["telltale_texts"]
+    whole = Concat(Value("Here is a summary. ", TextField()), cut, Value(".", TextField()))
+    Generation.objects.filter(system__name="system-1").update(text=whole)
+    assert "cut off" not in warnings_of(study)["telltale_texts"]
 
 
 def test_what_is_final_is_told_without_advice(client, django_user_model):
