@@ -161,11 +161,22 @@ _LABELS = frozenset(
 )
 
 
+_WRITTEN = re.compile(r"(?=.{4,30}$)[^\W\d_]+( [^\W\d_]+)*")
+# Words of names that say nothing about a text.
+_UNSAID = frozenset(("source", "src", "input", "text", "column", "quelle", "eingabe", "content"))
+
+
 def source_label(column: str) -> str:
-    """Return the label of a source from its column: "Question" for `questions`, "" for `src`."""
+    """Return the label of a source from its column: "Question" for `questions`, "" for `src`.
+
+    A name that is written as for people, such as "Kundenanliegen", is one itself.
+    """
     words = [word if word in _LABELS else word.removesuffix("s") for word in words_of(column)]
     known = [word for word in words if word in _LABELS]
-    return known[-1].capitalize() if known and known[-1] == words[-1] else ""
+    if known:
+        return known[-1].capitalize() if known[-1] == words[-1] else ""
+    is_written = column[:1].isupper() and not column.isupper() and _WRITTEN.fullmatch(column)
+    return column if is_written and _UNSAID.isdisjoint(words) else ""
 
 
 _FIELDS = frozenset(
