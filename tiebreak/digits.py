@@ -52,6 +52,18 @@ def duration(time: float) -> str:
     return rounded(time, 0) if time >= 9.95 else rounded(time, 1).removesuffix(".0")
 
 
+def about_minutes(minutes: float) -> str:
+    """Return about how long something takes, as one says it: in seconds, tenths or whole minutes.
+
+    >>> about_minutes(0.5), about_minutes(1), about_minutes(2.5), about_minutes(9.8)
+    ('30 seconds', '1 minute', '2.5 minutes', '10 minutes')
+    """
+    if minutes < 0.95:
+        return f"{max(5, 5 * round(12 * minutes))} seconds"
+    number = rounded(minutes, minutes < 5).removesuffix(".0")
+    return f"{number} minute{'s' * (number != '1')}"
+
+
 def in_cents(amount: Decimal | float) -> Decimal:
     """Return an amount of money in whole cents, the half rounded up, as every page has it.
 

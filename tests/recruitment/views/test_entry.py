@@ -250,6 +250,14 @@ def test_people_read_what_they_are_paid_before_they_agree(client, hits, is_told)
     assert ("for each" in told) == is_told
 
 
+@pytest.mark.parametrize(
+    ("minutes", "said"), [(0.5, "30 seconds each"), (1, "1 minute each"), (9.8, "10 minutes each")]
+)
+def test_people_read_how_long_a_task_takes_as_one_says_it(client, minutes, said):
+    study = make_open_study(instances=3, minutes_per_hit=minutes, hits_per_annotator=3)
+    assert f"about {said}." in client.get(reverse("recruitment:welcome", args=[study.pk])).text
+
+
 def test_people_read_what_they_are_asked_before_they_agree(client):
     study = make_open_study(instances=1)
     page = client.get(reverse("recruitment:welcome", args=[study.pk])).text
