@@ -7,6 +7,7 @@ from django.utils.text import Truncator
 
 from annotation.counts import progress_of, study_counts
 from annotation.models import Participation
+from annotation.participant_evidence import worth_a_look
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.costs import channel_cost, forecast
 from recruitment.early_stops import early_stop_rules, failing_rules
@@ -258,10 +259,15 @@ def paying_all(channel: Channel) -> Question:
 
 
 def payees(amounts: Mapping[Participation, Decimal]) -> tuple[str, ...]:
-    """Return each person who is paid with their code, as the platform and they know it, and the sum."""
+    """Return each person who is paid with their code, as the platform and they know it, and the sum.
+
+    Who is worth a look in the table of participants is so here, too.
+    """
+    unusual = worth_a_look(amounts.keys())
+    told = {pk: f"; worth a look: {', '.join(x.said for x in of)}" for pk, of in unusual.items()}
     return tuple(
         f"{one.rater.pseudonym}, completion code {one.submission.completion_code}:"
-        f" {amount} {one.study.currency}"
+        f" {amount} {one.study.currency}{told.get(one.pk, '')}"
         for one, amount in amounts.items()
     )
 

@@ -19,7 +19,7 @@ from annotation.services.participations import finish_participation
 from annotation.services.ratings import Answer
 from annotation.services.screening import begin_stage
 from metrics.exports.document.study_facts import limitations
-from recruitment import people_table
+from recruitment import confirmations, people_table
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
 from recruitment.people_table import first_people, people_on
@@ -227,6 +227,24 @@ def test_a_confirmation_names_the_study_and_leads_back_to_where_it_was_asked(cli
     assert page.context["back"] == home
     page = client.post(url, {"list": "awaiting_payment"}, headers={"referer": "https://evil.org/"})
     assert page.context["back"] == reverse("recruitment:ledger", args=[study.pk])
+
+
+def test_a_confirmation_of_payments_repeats_who_is_worth_a_look(client, monkeypatch):
+    study = paying_study(User.objects.create_superuser("ruth"))
+    client.force_login(User.objects.get())
+    people = [make_participation(study, f"ann{n}") for n in range(2)]
+    for person in people:
+        complete(person)
+        finish_participation(participation=person)
+    unusual = {people[1].pk: [Sign("checks", 0.5, 4, is_unusual=True)]}
+    monkeypatch.setattr(confirmations, "worth_a_look", lambda people: unusual)
+    pay, one = (
+        {"list": "awaiting_payment"},
+        {"choice": "selected", "participant": people[1].public_id},
+    )
+    for chosen, is_unusual in ((pay, [False, True]), (one, [True])):
+        page = client.post(reverse("recruitment:pay-many", args=[study.pk]), chosen)
+        assert ["worth a look" in line for line in page.context["question"].listed] == is_unusual
 
 
 def test_no_two_buttons_of_payments_mean_the_same_and_the_list_stays(client):
