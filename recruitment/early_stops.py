@@ -1,6 +1,7 @@
 """The pay of annotators who stop early, or fail the test: for the steps and before a study opens."""
 
 from collections import defaultdict
+from decimal import Decimal
 
 from django.utils.text import get_text_list
 
@@ -10,6 +11,7 @@ from recruitment.admission import newcomers_pay
 from recruitment.platforms import Platform, get_platform
 from recruitment.terms import Agreed, can_fail, pass_mark_of, pay_of
 from studies.models import Study
+from tiebreak.digits import money
 from tiebreak.reading.words import counted
 
 PaidPer = Participation.PaidPer
@@ -44,14 +46,14 @@ def failing_rules(study: Study) -> list[str]:
 
 def who_fails(study: Study) -> str:
     """Say whether those who fail the questions or the test are paid, by any channel that is open."""
-    channels = study.channels.filter(closed_at=None)
-    amounts = sorted({newcomers_pay(channel, 0).screen_out for channel in channels})
     if not study.reward:
         return WHO_FAILS.format("")
-    if not any(amounts):
-        return WHO_FAILS.format(", and is not paid")
-    listed = " or ".join(map(str, amounts))
-    return WHO_FAILS.format(f", and is paid {listed} {study.currency} by the channel's settings")
+    channels = [channel for channel in study.channels.all() if channel.closed_at is None]
+    amounts = {newcomers_pay(channel, 0).screen_out for channel in channels} or {Decimal(0)}
+    listed = " or ".join(
+        f"{money(one)} {study.currency}" if one else "nothing" for one in sorted(amounts)
+    )
+    return WHO_FAILS.format(f", and is paid {listed}")
 
 
 def early_stop_rules(study: Study, tasks: int) -> list[str]:

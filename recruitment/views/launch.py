@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Literal, cast
 
 from django.contrib import messages
@@ -18,6 +17,7 @@ from annotation.services.plan_checks import has_design
 from annotation.services.screening import role_counts
 from recruitment.admission import OPEN_LINK
 from recruitment.confirmations import final_of, frozen_settings
+from recruitment.early_stops import who_fails
 from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import FROZEN, LAUNCH, LaunchCheck
@@ -29,7 +29,6 @@ from recruitment.services.dry_runs import dry_runs_of, suggested_raters
 from recruitment.services.launch_checks import shown_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, offered_actions
-from recruitment.terms import amount_in
 from recruitment.views.preview import pages_in
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
@@ -37,7 +36,6 @@ from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, stu
 from studies.models import Study, Unit
 from studies.public_address import public_url
 from studies.refusals import told
-from tiebreak.digits import money
 
 CLONED = (
     "This is the clone: a separate draft with the same design, screening, reference items, selected"
@@ -143,16 +141,10 @@ def _way_to(shown: ShownStep, name: str, study: Study) -> str:
 
 
 def _failed_test(study: Any) -> Iterator[Row]:
-    """Yield what people who fail the test get, which the welcome page tells them."""
+    """Yield what people who fail the test get, as the welcome page does."""
     if not study.reward or not (study.quality_screening or {}).get("qualification_units"):
         return
-    open_channels = [one for one in study.channels.all() if not one.closed_at]
-    paid = {amount_in(one.settings, "screen_out_reward") for one in open_channels} or {Decimal(0)}
-    pay = " or ".join(
-        f"{money(one)} {study.currency}" if one else "nothing" for one in sorted(paid)
-    )
-    sentence = f"People who fail it are paid {pay}; the welcome page says so."
-    yield Row("note", "failed_test", "Failed test", sentence)
+    yield Row("note", "failed_test", "Failed test", who_fails(study))
 
 
 def _unmet_checks(frame: StudyFrame) -> Iterator[Row]:
