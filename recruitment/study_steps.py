@@ -84,7 +84,7 @@ def launch_status(study: Study, facts: Facts) -> StepStatus:
         return missing("All responses are completed.")
     if study.opened_at is not None:
         return done(study.get_status_display())
-    return missing("Ready to be checked and opened.")
+    return missing("Checks everything, and opens the study.")
 
 
 register_checks(quick_checks)

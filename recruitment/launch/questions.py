@@ -57,6 +57,12 @@ def consent(study: Study) -> Iterator[LaunchCheck]:
         )
 
 
+def consent_beside_guidelines(study: Study) -> Iterator[LaunchCheck]:
+    """While a draft has no guidelines either, nobody has begun to write what annotators read."""
+    if study.guidelines.strip():
+        yield from consent(study)
+
+
 def criteria(study: Study) -> Iterator[LaunchCheck]:
     if not study.criteria.exists():
         yield error("no_criteria", "The study asks annotators nothing. Add a criterion.", TASK)

@@ -32,7 +32,7 @@ ALWAYS: tuple[Look, ...] = (
 )
 # What each page of a draft's steps checks, too, for it reads neither texts nor the plan.
 QUICK: tuple[Look, ...] = (
-    questions.consent,
+    questions.consent_beside_guidelines,
     questions.nobody_rates_what_the_test_told,
     questions.gold_checks_for_all,
     questions.gold_action_can_happen,

@@ -63,7 +63,7 @@ def test_who_fails_the_test_is_told_of_before_the_study_opens():
     Screening.objects.create(study=study, qualification_units=3, pass_mark=3)
     test, failing = failing_rules(study)
     assert numbers_in(test) == {"1", "3"}
-    assert "is not paid" in failing
+    assert "is paid nothing" in failing
     Channel.objects.create(study=study, provider="prolific", settings={"screen_out_reward": "0.14"})
     assert "is paid 0.14 GBP" in failing_rules(study)[1]
     assert {test, failing_rules(study)[1]} <= set(opening(study).sentences)
@@ -80,6 +80,9 @@ def test_the_step_says_what_is_typed(client, django_user_model):
     typed = {"reward": "4.00", "hits_per_annotator": "4"}
     part = client.get(reverse("recruitment:cost-part", args=[study.pk]), typed).text
     assert PER_TASK.format("1.00 GBP") in part
+    assert "data-maximum" in part
+    part = client.get(reverse("recruitment:cost-part", args=[study.pk]), {"reward": ""}).text
+    assert "data-maximum" not in part
 
 
 def test_the_welcome_page_says_the_amount_that_is_paid_later(client):

@@ -189,6 +189,8 @@ def test_the_task_is_not_done_without_a_consent_text(ruth):
     task = next(one for one in frame.steps if one.step.slug == "task")
     assert "no_consent" in {check.code for check in frame.checks}
     assert task.status.state != "done"
+    Study.objects.update(guidelines="")  # nobody has begun to write
+    assert not study_frame(study, ruth, place_of("task")).checks
 
 
 def test_launch_sends_nobody_to_a_step_that_is_final(ruth):
