@@ -24,7 +24,7 @@ from annotation.services.reference_units import (
 )
 from annotation.services.screening import gold_checks_met, role_counts, screening_of, tasks_each
 from recruitment.costs import forecast, proposal_for
-from recruitment.early_stops import early_stop_rules, who_fails
+from recruitment.early_stops import WHO_FAILS, early_stop_rules, who_fails
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
 from recruitment.launch.texts import most_comparisons
 from recruitment.reference_unit_forms import (
@@ -54,7 +54,9 @@ from tiebreak.reading.words import counted
 from tiebreak.report.analysis_plan import ELO_SETTINGS
 
 Response = HttpResponseRedirect
-NINE_IN_TEN = "Leave empty for nine in ten of the items; from four items on, one may be wrong."
+NINE_IN_TEN = "Leave empty for nine in ten of the items: all of up to three, and from four items on, one may be wrong."
+# Before the reward is entered.
+NO_REWARD = WHO_FAILS.format(" and no reward")
 MAIN_MACHINE = (
     "The machine rater whose agreement with annotators is a leading number. Once the study has been opened,"
     " the log and the report say who chose it when."
@@ -124,7 +126,8 @@ class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
         formset = super().get_formset(request, obj, **kwargs)
         counts = {"training_units", "qualification_units"} & formset.form.base_fields.keys()
         if obj is not None and "qualification_units" in counts:
-            formset.form.base_fields["qualification_units"].help_text += who_fails(obj)
+            fails = NO_REWARD if obj.reward is None else who_fails(obj)
+            formset.form.base_fields["qualification_units"].help_text += fails
         if obj is None or not obj.dataset_id or is_frozen(obj) or not counts:
             return formset
         n = Instance.objects.filter(dataset=obj.dataset_id).count()

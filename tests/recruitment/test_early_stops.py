@@ -4,7 +4,9 @@ import re
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
 
 from recruitment.confirmations import opening
 from recruitment.early_stops import NOT_AT_ALL, PER_TASK, WHOLE, early_stop_rules, failing_rules
@@ -15,7 +17,7 @@ from recruitment.views.entry import about_channel
 from studies.models import Screening, Study
 from tests.annotation.annotators import annotator
 from tests.pages import numbers_in
-from tests.studies.factories import make_open_study
+from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +72,15 @@ def test_who_fails_the_test_is_told_of_before_the_study_opens():
     Study.objects.update(reward=None)
     study.refresh_from_db()
     assert "paid" not in failing_rules(study)[1]
+
+
+@pytest.mark.parametrize(("reward", "said"), [(None, "no reward"), (Decimal(2), "paid nothing")])
+def test_the_number_of_test_items_says_what_who_fails_gets(client, reward, said):
+    client.force_login(ruth := User.objects.create_user("ruth", is_staff=True))
+    study = make_study(member=ruth, reward=reward)
+    page = fromstring(client.get(reverse("recruitment:quality", args=[study.pk])).text)
+    (field,) = page.xpath("//*[@id='id_screening-0-qualification_units']/..")
+    assert said in field.text_content()
 
 
 def test_the_step_says_what_is_typed(client, django_user_model):
