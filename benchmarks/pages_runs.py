@@ -43,7 +43,7 @@ MORE_STATEMENTS = {
     "Progress": 21,
     "Participants & payments": 13,
     "Step: Launch": 23,
-    "Step: Generate & select": 15,
+    "Step: Generate & select": 17,
     "Step: Quality": 15,
     "Step: Recruit": 13,
     "Studies": 14,

@@ -4,13 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import islice, product
+from operator import or_
 from typing import Any
 
 from django.conf import settings as django_settings
 from django.db import transaction
-from django.db.models import Count, F, Sum
+from django.db.models import Count, F, Q, Sum
 
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
@@ -120,46 +121,33 @@ class ScoringJob(JobKind):
 
 
 def similarities_left(study: Study) -> list[str]:
-    """Return the similarities by which some of a study's texts are not scored yet.
+    """Return the similarities by which some of a study's texts may not be scored yet.
 
     Those that load a model are always among them, as only a worker knows whether their scores are
     by the model that it has. Texts are never removed without their scores, so sums tell whether
-    each score is of all texts of its instance.
+    all texts of a pair of systems have been scored, unless an instance lacks one of them.
     """
+    texts = Generation.objects.filter(system__dataset=study.dataset_id)
+    n_texts = Counter(dict(texts.values_list("system").annotate(n=Count("pk"))))
+    scored = _texts_scored(study)
+    if not scored:
+        return [*SIMILARITIES] if n_texts else []
     pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
-    wanted = _texts_to_score(pairs)
+    wanted = {(a.pk, b.pk): n_texts[a.pk] + n_texts[b.pk] for a, b in pairs}
     return [
         name
         for name in SIMILARITIES
-        if wanted and (name not in LEXICAL or wanted != _texts_scored(pairs, name))
+        if any(scored.get((name, *pair)) != n for pair, n in wanted.items())
     ]
 
 
-def _texts_to_score(pairs: list[Pair]) -> Counter[tuple[int, int]]:
-    """Return how many texts the scores of each pair should be of."""
-    texts = Generation.objects.filter(system__in={one for pair in pairs for one in pair})
-    counted = defaultdict[int, dict[int, int]](dict)
-    for instance, system, n in texts.values_list("instance", "system").annotate(n=Count("pk")):
-        counted[instance][system] = n
-    wanted = Counter[tuple[int, int]]()
-    for of in counted.values():
-        for a, b in pairs:
-            if a.pk in of and b.pk in of:
-                wanted[a.pk, b.pk] += of[a.pk] + of[b.pk]
-    return wanted
-
-
-def _texts_scored(pairs: list[Pair], name: str) -> Counter[tuple[int, int]]:
-    scores = SeparabilityScore.objects.filter(
-        similarity=name,
-        settings=dict(measure_named(name).settings),
-        system_a__in={a for a, _ in pairs},
-    )
-    sums = scores.values_list("system_a", "system_b").annotate(
-        n=Sum(F("samples_a") + F("samples_b"))
-    )
-    asked = {(a.pk, b.pk) for a, b in pairs}
-    return Counter({(a, b): n for a, b, n in sums if (a, b) in asked})
+def _texts_scored(study: Study) -> dict[tuple[str, int, int], int]:
+    """Return how many texts were scored by each lexical similarity for each pair of systems."""
+    now = [Q(similarity=name, settings=dict(measure_named(name).settings)) for name in LEXICAL]
+    scores = SeparabilityScore.objects.filter(reduce(or_, now), system_a__dataset=study.dataset_id)
+    sums = scores.values_list("similarity", "system_a", "system_b")
+    rows = sums.annotate(n=Sum(F("samples_a") + F("samples_b")))
+    return {(name, a, b): n for name, a, b, n in rows}
 
 
 def _similarity_of(job: Job, study: Study) -> str:

@@ -21,11 +21,12 @@ LIMIT = 12
 # Launch has many checks and lists what was frozen, and the settings ask for the machine raters. Collect
 # shows progress, money, people and channels. Launch and preview look which stages there are, and Quality
 # which stages nobody began, of how many instances copies can be made, and whom reference items meet.
-# Generate & select shows jobs, a trial and what there is of each stage, and its forms begin as the last job.
+# Generate & select shows jobs, a trial and what there is of each stage and left to score, and its forms begin
+# as the last job.
 WITH_COSTS = {
     "overview": 15,
     "launch": 23,
-    "generate-select": 15,
+    "generate-select": 17,
     "preview": 15,
     "recruit": 13,
     "settings": 13,

@@ -21,7 +21,6 @@ from machine_raters.models import Abstention, Baseline
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from metrics.results.selectors import source_of
 from metrics.results.services import watermark
-from studies.instance_selection import scoring
 from studies.instance_selection.resident import RESIDENT
 from studies.models import Instance, Study
 from tests.annotation.tallies import recount, stored_tallies
@@ -29,7 +28,7 @@ from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study, open_knowingly
 from tests.tiebreak.similarity.encoders import FakeEncoder
 from tiebreak.report import build_report
-from tiebreak.similarity import SIMILARITIES
+from tiebreak.similarity import SIMILARITIES, spec
 
 pytestmark = pytest.mark.django_db
 SCALES = ("preference", "preference:tie", "preference:5", "preference:7+bad")
@@ -105,7 +104,7 @@ def test_the_text_closer_to_the_reference_is_preferred(method):
 @pytest.mark.parametrize("method", ["bertscore", "sentence_cosine"])
 def test_an_encoder_of_the_installation_compares_with_the_reference(method, monkeypatch):
     RESIDENT._unload()
-    monkeypatch.setattr(scoring, "_encoder", FakeEncoder)
+    monkeypatch.setattr(spec, "open_encoder", lambda *_, **__: FakeEncoder())
     monkeypatch.setattr("machine_raters.baselines.kind.what_is_missing", lambda name: "")
     study = open_study(("the cat sat", "rain fell"), ("rain", "a cat sat"), reference="the cat sat")
     assert labels(add(study, method)) == ["-1", "1"]

@@ -40,6 +40,7 @@ NOT_COPIED = frozenset(
         "studies.StudyEvent",
         "studies.ReportChanges",
         "studies.Invitation",
+        "studies.JoinedSystem",
         "machine_raters.MachineRater",
         "machine_raters.ExampleSet",  # it names items
         "annotation.Place",
@@ -48,6 +49,7 @@ NOT_COPIED = frozenset(
         "metrics.ReportSnapshot",
         "metrics.Licence",
         "metrics.FollowUp",
+        "metrics.Board",
         "api.ApiToken_studies",
         "api.Webhook",
     }
