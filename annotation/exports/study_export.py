@@ -4,9 +4,10 @@ import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
-from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
+
+from django.db.models import DecimalField, FloatField
 
 from annotation.counts import rating_counts
 from annotation.exports.codebook import codebook
@@ -234,4 +235,6 @@ def _settings(study: Study) -> Iterator[tuple[str, object]]:
         if value is None:
             yield name, NO_LIMIT
         else:
-            yield name, float(value) if isinstance(value, Decimal) else value
+            # SQLite answers an insertion with whole numbers where a column has real ones.
+            is_real = isinstance(field, FloatField | DecimalField)
+            yield name, float(value) if is_real else value
