@@ -31,7 +31,7 @@ from metrics.results.board import (
 )
 from metrics.results.joining import join_system, let_machines_judge, systems_to_join
 from metrics.results.sections import stored_section
-from metrics.results.selectors import stored_report
+from metrics.results.selectors import is_simulated, stored_report
 from studies.access import changes_study, researchers_only, right_for, study_for
 from studies.models import Study
 from studies.refusals import told, told_on
@@ -137,6 +137,7 @@ def public_board(request: HttpRequest, board_id: str) -> HttpResponse:
             criterion = about.criteria.get(name) if about else None
             figures.append((name, while_unreached(figure, criterion) if criterion else figure))
     context = {"title": board.study.title, "figures": figures, "made_at": snapshot.made_at}
+    context["is_simulated"] = is_simulated(board.study)
     response = render(request, "metrics/public_board.html", context)
     response["X-Robots-Tag"] = "noindex"
     return response

@@ -1,6 +1,7 @@
 """What a researcher decides about the board: a hidden part, fixed once, and a page for everybody."""
 
 import pytest
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from annotation.models import Rating
@@ -103,6 +104,14 @@ def test_the_public_page_has_systems_and_nothing_of_texts_people_or_the_study(st
     forbidden |= {*Generation.objects.values_list("text", flat=True)}
     assert [word for word in forbidden if f" {word} " in page or f'"{word}"' in page] == []
     assert "/studies/" not in page
+
+
+@pytest.mark.parametrize("is_simulated", [True, False])
+def test_a_public_board_of_programs_ratings_says_so(study, client, is_simulated):
+    QuerySet.update(Rating.objects.filter(rater__kind="human"), simulated=is_simulated)
+    computed(study)
+    publish_board(study=close(study))
+    assert ('class="simulated"' in client.get(address(study)).text) == is_simulated
 
 
 def test_a_board_of_an_open_study_is_not_published_and_not_shown(study, client):
