@@ -137,7 +137,7 @@ clean:  ## Remove the environment and the demo's data
 
 # Stamp files: an unchanged requirements file costs nothing the second time. uv installs what is pinned in a
 # tenth of pip's time, and pip does where uv cannot, as from a registry that only pip's own settings name.
-install = { $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes $(1) || \
+install = { $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --no-deps --require-hashes $(1) || \
   $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes $(1); }
 
 $(VENV)/uv.installed: requirements/uv.txt
