@@ -14,11 +14,11 @@ from metrics.results.rater_rows import put_back
 from studies.design.analysis_plan import PLAN
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
-from tiebreak.formats.families import parsed_families
 from tiebreak.formats.lines import Batch
 from tiebreak.formats.ratings import canonical_digest, ratings_of
 from tiebreak.report import REPORT_VERSION, Report
 from tiebreak.report.analysis_plan import ELO_SETTINGS, elo_constants_of, plan_of
+from tiebreak.report.families import parsed_families
 from tiebreak.report.model.report import Origin
 from tiebreak.report.registry import after_closing
 from tiebreak.report.source import Source

@@ -6,7 +6,7 @@ from typing import Any
 from studies.design.field_rows import FieldRows
 from studies.models import Study
 from tiebreak.errors import InvalidInput
-from tiebreak.formats.families import KNOWN, MARK, parsed_families, proposed_family
+from tiebreak.report.families import KNOWN, MARK, parsed_families, proposed_family
 
 
 class FamilyRows(FieldRows):

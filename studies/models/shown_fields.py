@@ -5,8 +5,8 @@ from collections.abc import Callable
 from django.core.exceptions import ValidationError
 
 from tiebreak.errors import InvalidInput
-from tiebreak.formats.families import parsed_families
 from tiebreak.formats.shown_fields import parsed_fields
+from tiebreak.report.families import parsed_families
 
 
 def validate_fields(setting: str) -> None:

@@ -14,7 +14,6 @@ from tiebreak.commands.command import (
 )
 from tiebreak.commands.files import add_choice_options, choice_of
 from tiebreak.errors import DomainError, InvalidInput
-from tiebreak.formats.families import MARK, parsed_families
 from tiebreak.formats.layouts import (
     Choice,
     parse_scales,
@@ -28,6 +27,7 @@ from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.analysis_plan import names_in
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
+from tiebreak.report.families import MARK, parsed_families
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
 from tiebreak.report.model.report import OPTIONAL_SECTIONS
 from tiebreak.report.registry import after_closing, on_request, part_title

@@ -16,12 +16,12 @@ from tiebreak.formats import (
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.bundle import INSTANCES, open_bundle
 from tiebreak.formats.evidence import simple_raters_in
-from tiebreak.formats.families import parsed_families
 from tiebreak.formats.layouts import Choice, Existing, read_existing
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.rows import Row
 from tiebreak.formats.spec import STUDY_FILE
 from tiebreak.report.analysis_plan import elo_constants_of, plan_of
+from tiebreak.report.families import parsed_families
 from tiebreak.report.model.report import AnalysisPlan, Origin
 from tiebreak.stats import EloConstants
 from tiebreak.stats.rankings.elo import PAPER

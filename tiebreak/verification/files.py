@@ -17,10 +17,10 @@ from tiebreak.formats.evidence import (
     file_digests,
     simple_raters_in,
 )
-from tiebreak.formats.families import parsed_families
 from tiebreak.formats.ratings import SUFFIXES, canonical_digest
 from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.report.analysis_plan import elo_constants_of, plan_of
+from tiebreak.report.families import parsed_families
 from tiebreak.report.model.report import Origin
 from tiebreak.report.registry import SECTIONS, on_request
 from tiebreak.verification.export import Export, NotChecked, check, needed

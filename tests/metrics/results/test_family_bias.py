@@ -17,7 +17,7 @@ from tests.architecture.test_roles import member
 from tests.pages import send_step
 from tiebreak import analyze
 from tiebreak.cli import main
-from tiebreak.formats.families import parsed_families
+from tiebreak.report.families import parsed_families
 
 pytestmark = pytest.mark.django_db
 NAME = "family_bias"

@@ -11,9 +11,9 @@ from tests.tiebreak.formats.bundles import write_lines
 from tests.tiebreak.report.test_sections import of
 from tiebreak.cli import main
 from tiebreak.formats import RatingTable
-from tiebreak.formats.families import parsed_families, proposed_family
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.report.build import build_section
+from tiebreak.report.families import parsed_families, proposed_family
 from tiebreak.report.sections.machines.family_bias import NO_FAMILIES, NO_FAMILY, NO_PAIR
 from tiebreak.stats.machines.family_bias import NO_PEOPLE
 
