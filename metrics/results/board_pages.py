@@ -136,8 +136,12 @@ def public_board(request: HttpRequest, board_id: str) -> HttpResponse:
             figure = board_figure(stored.part)
             criterion = about.criteria.get(name) if about else None
             figures.append((name, while_unreached(figure, criterion) if criterion else figure))
-    context = {"title": board.study.title, "figures": figures, "made_at": snapshot.made_at}
-    context["is_simulated"] = is_simulated(board.study)
+    context = {
+        "title": board.study.title,
+        "is_simulated": is_simulated(board.study),
+        "figures": figures,
+        "made_at": snapshot.made_at,
+    }
     response = render(request, "metrics/public_board.html", context)
     response["X-Robots-Tag"] = "noindex"
     return response
