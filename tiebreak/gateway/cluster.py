@@ -123,7 +123,7 @@ class Cluster:
                 if deaths == DEATHS:
                     raise GatewayError("engine_failed", ALL_DIED.format(deaths)) from death
                 self._actors[self._actors.index(actor)] = self._start()
-                # It died with the first; the others were waiting.
+                # It died with the first, or with the next before the answer to the first had left.
                 first, *others = [busy.pop(ref)[1] for ref in _of(actor, busy)]
                 first.tries += 1
                 waiting += [*others, first] if first.tries < TRIES else others
@@ -139,9 +139,14 @@ class Cluster:
     def _give(
         self, waiting: deque[_Lot], remaining: Iterator[_Lot], busy: dict[Any, tuple[Any, _Lot]]
     ) -> bool:
-        """Give each actor what it can take, and return whether any has something to do."""
+        """Give each actor what it can take, and return whether any has something to do.
+
+        A lot with which an actor died has the next one to itself, so that a second death is its own.
+        """
         for actor in self._actors * AHEAD:
-            if len(_of(actor, busy)) < AHEAD:
+            in_hand = [busy[ref][1] for ref in _of(actor, busy)]
+            again = any(lot.tries for lot in [*in_hand, *islice(waiting, 1)])
+            if len(in_hand) < (1 if again else AHEAD):
                 lot = waiting.popleft() if waiting else next(remaining, None)
                 if lot is not None:
                     busy[actor.work.remote(lot.content)] = actor, lot

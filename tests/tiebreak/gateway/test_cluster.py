@@ -13,7 +13,7 @@ from tests.tiebreak.batch.test_sampling import SETTINGS, prompts, stub  # noqa: 
 from tests.tiebreak.batch.test_separability import bundle, rows_of  # noqa: F401
 from tests.tiebreak.formats.bundles import write_lines
 from tests.tiebreak.gateway import cluster_work
-from tests.tiebreak.gateway.cluster_work import POISON, TOO_LONG, FragileModels
+from tests.tiebreak.gateway.cluster_work import POISON, TOO_LONG, FragileModels, LossyRay
 from tests.tiebreak.gateway.stub_server import MODEL
 from tiebreak.cli import main
 from tiebreak.gateway import Failed, GatewayError, SampleRequest
@@ -65,6 +65,18 @@ def test_of_an_actor_that_is_killed_only_what_it_had_in_hand_is_done_again(tmp_p
     begun = Counter(line.split()[0] for line in (tmp_path / "begun").read_text().splitlines())
     assert sum(begun.values()) - LOTS <= AHEAD
     cluster.close()
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_a_lot_is_not_blamed_for_the_one_behind_it(place, monkeypatch):
+    lots: list[object] = [0, 1, 2, 3, 4]
+    lots.insert(place, POISON)
+    cluster, ray = Cluster(dict, actors=2), LossyRay()
+    cluster._ray = ray
+    monkeypatch.setattr(cluster, "_start_all", lambda: None)
+    monkeypatch.setattr(cluster, "_start", ray.start)
+    cluster._actors = [ray.start(), ray.start()]
+    assert dict(cluster.run(lots)) == {lot: lot if lot != POISON else None for lot in lots}
 
 
 @with_ray
