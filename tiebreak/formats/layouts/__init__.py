@@ -1,5 +1,7 @@
 """Ratings that were collected elsewhere, in any usual layout: whose label for what is where."""
 
+from tiebreak.formats.layouts.choice import Choice as Choice, parse_scales as parse_scales
+from tiebreak.formats.layouts.existing import TABLE as TABLE, Existing as Existing
 from tiebreak.formats.layouts.known import UnclearLayoutError as UnclearLayoutError
 from tiebreak.formats.layouts.layout import (
     LABEL_OF as LABEL_OF,
@@ -12,10 +14,6 @@ from tiebreak.formats.layouts.looking import (
     ratings_in as ratings_in,
 )
 from tiebreak.formats.layouts.reading import (
-    TABLE as TABLE,
-    Choice as Choice,
-    Existing as Existing,
     fit_of_ratings as fit_of_ratings,
-    parse_scales as parse_scales,
     read_existing as read_existing,
 )

@@ -8,16 +8,10 @@ from pathlib import Path
 
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import FormatError
+from tiebreak.formats.layouts.choice import Choice, EmptyBelowError
+from tiebreak.formats.layouts.existing import TABLE, Existing
 from tiebreak.formats.layouts.layout import RATER_OF, rater_and_criterion
-from tiebreak.formats.layouts.reading import (
-    TABLE,
-    Choice,
-    EmptyBelowError,
-    Existing,
-    is_native,
-    read_existing,
-    roles_in,
-)
+from tiebreak.formats.layouts.reading import is_native, read_existing, roles_in
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_names import UNNAMED

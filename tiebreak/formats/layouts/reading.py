@@ -1,28 +1,22 @@
 """Ratings of other people in any table: what was read, in a sentence and as a table of ratings."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from hashlib import sha256
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
-
-import numpy as np
 
 from tiebreak.errors import DomainError, InvalidInput
-from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
-from tiebreak.formats.coded import CodedColumn, combined
 from tiebreak.formats.errors import FormatError, Problem, Problems
-from tiebreak.formats.label_cells import LabelRule, rule_for, side_of
-from tiebreak.formats.layouts.grids import BLANK, is_marked
+from tiebreak.formats.layouts.choice import Choice, EmptyBelowError
+from tiebreak.formats.layouts.existing import TABLE, Existing, with_labels
+from tiebreak.formats.layouts.grids import BLANK
 from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.known import UnclearLayoutError
-from tiebreak.formats.layouts.layout import DEFAULT, LABEL_OF, RATER_OF, Cell, Layout
+from tiebreak.formats.layouts.layout import Layout
+from tiebreak.formats.layouts.ratings import Tally, is_blank, ratings_in_rows
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
-from tiebreak.formats.rating_names import UNNAMED, is_machine, kind_of
+from tiebreak.formats.rating_names import UNNAMED
 from tiebreak.formats.ratings import (
     RATING_COLUMNS,
     RatingTable,
@@ -32,19 +26,14 @@ from tiebreak.formats.ratings import (
     table_of,
 )
 from tiebreak.formats.readers import convert, recognised
-from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
-from tiebreak.formats.tables.choosing import parse_columns
-from tiebreak.formats.tables.filling import EMPTY_BELOW, empty_below, filled_down
-from tiebreak.formats.tables.names import is_total
-from tiebreak.formats.tables.profiles import Profile, is_empty, profile_of
+from tiebreak.formats.tables.filling import empty_below, filled_down
+from tiebreak.formats.tables.profiles import Profile, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.nonresponse import is_missing
-from tiebreak.scales import Scale, infer_scale
+from tiebreak.scales import Scale
 
-QUESTION, BETTER = "How do you rate this text?", "Which text is better?"
-MAX_NAMED = 6
 NO_RATINGS = (
     "has texts, but no ratings. Write a bundle of them with tiebreak convert {} FILE --out FOLDER"
 )
@@ -57,163 +46,6 @@ OF_A_PERSON = "These labels count as a person's. If a model gave them, choose th
 # Columns of the ratings format that a table of others may have with another meaning.
 BY_CHANCE = {*COLUMNS} - {"unit", "rater", "label", "criterion", "system_a", "system_b"}
 SAYS_WHAT_COUNTS = {"kind", "role", "run", "repeat", "nonresponse", *FLAGS}
-# The reader of plain tables, beside those of platforms and datasets.
-TABLE = "table"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How someone wants a table of ratings to be read; what is not chosen is guessed.
-
-    ``columns`` are columns by role: those of the ratings format, ``rater:NAME`` for a column with
-    the labels of one rater, and ``label:CRITERION`` for one with the labels of a criterion.
-    ``left_out`` are columns that no guess may use. ``reader`` names the platform or dataset.
-    ``scales`` has scales by criterion; others are those of the file, or inferred. ``sheet`` is that
-    of a workbook. Empty cells of the columns in ``fill_down`` repeat the value above.
-    """
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-    reader: str = ""
-    scales: Mapping[str, str] = field(default_factory=dict)
-    sheet: str = ""
-    fill_down: tuple[str, ...] = ()
-
-    @classmethod
-    def from_json(cls, chosen: Mapping[str, Any]) -> Self:
-        """Return a choice that was stored as JSON, which has no tuples."""
-        lists = {n: tuple(chosen.get(n, ())) for n in ("left_out", "fill_down")}
-        return cls(**{**chosen, **lists})
-
-    @classmethod
-    def parse(
-        cls,
-        columns: str = "",
-        left_out: Iterable[str] = (),
-        scales: Iterable[str] = (),
-        *,
-        reader: str = "",
-        sheet: str = "",
-        fill_down: Iterable[str] = (),
-    ) -> Self:
-        """Return what someone typed: `ROLE=COLUMN,…`, and `CRITERION=SCALE` for each scale."""
-        roles = parse_columns(columns, COLUMNS, (RATER_OF, LABEL_OF))
-        chosen = parse_scales(scales)
-        return cls(roles, tuple(left_out), reader, chosen, sheet, tuple(fill_down))
-
-
-class EmptyBelowError(UnclearLayoutError):
-    """It is not clear whether the empty cells of ``columns`` repeat the value above."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        super().__init__("empty_below", EMPTY_BELOW.format(", ".join(columns)))
-        self.columns = tuple(columns)
-
-
-def parse_scales(declared: Iterable[str]) -> dict[str, str]:
-    """Return the scales by criterion that someone typed as `CRITERION=SCALE`."""
-    scales = {}
-    for text in declared:
-        criterion, equals, spec = text.partition("=")
-        if not equals:
-            sentence = f"A scale must have the form CRITERION=SCALE, not {text[:100]!r}."
-            raise DomainError("bad_option", sentence, status=400)
-        scales[criterion] = spec
-    return scales
-
-
-@dataclass(frozen=True)
-class Existing:
-    """Ratings that were collected elsewhere, and how they were read."""
-
-    table: RatingTable
-    """The ratings."""
-    about: str
-    """What kind of file it is, as a sentence, or ""."""
-    columns: Mapping[str, str]
-    """Column of each role, if the file is a plain table."""
-    missing: int
-    """Number of labels that are missing where a rater could have given one."""
-    notes: tuple[str, ...] = ()
-    """Sentences on how cells were read, and on what was left out."""
-    reader: str = TABLE
-    """Name of the reader: a platform or dataset, or "table"."""
-    scales: Mapping[str, str] = field(default_factory=dict)
-    """Scales that the file declares."""
-    study: Converted | None = None
-    """What a platform's reader found, with the texts and questions."""
-
-    @property
-    def sentence(self) -> str:
-        """What was read, such as "12 items × 4 raters, 41 ratings, 7 missing, ordinal 1 to 5 (inferred)."."""
-        counted = self.table.select(self.table.is_counted)
-        units, raters = (len(counted.coded(name).used) for name in ("unit", "rater"))
-        parts = [
-            f"{_counted(units, 'item')} × {_counted(raters, 'rater')}",
-            _counted(len(counted) - self.marked, "rating"),
-            *([f"{self.missing + self.marked:,} missing"] if self.missing + self.marked else []),
-            "; ".join(self._scales()),
-        ]
-        return " ".join(filter(None, [self.about, ", ".join(filter(None, parts)) + "."]))
-
-    @cached_property
-    def marked(self) -> int:
-        """Number of labels that are marks of missing values."""
-        criteria, labels = self.table.coded("criterion"), self.table.coded("label")
-        marked = np.zeros(len(self.table), dtype=bool)
-        for criterion, given in _labels_of(self.table).items():
-            scale = self._scale(criterion, given)
-            known = (scale.labels if scale else None) or ()
-            for mark in (label for label in given if is_missing(label, known)):
-                marked |= criteria.equals(criterion) & labels.equals(mark)
-        return int((marked & self.table.is_counted).sum())
-
-    def _scale(self, criterion: str, labels: list[Any]) -> Scale | None:
-        """Return the scale that is declared, or inferred from the labels, or None if it is unclear."""
-        if declared := self.scales.get(criterion):
-            return Scale.parse(declared)
-        try:
-            return infer_scale(labels, criterion, compares=_compares(self.table))
-        except InvalidInput:
-            return None
-
-    def _scales(self) -> Iterator[str]:
-        several = len(self.table.coded("criterion").used) > 1
-        for criterion, labels in _labels_of(self.table).items():
-            name = f"{criterion} " if several or criterion != DEFAULT else ""
-            scale = self._scale(criterion, labels)
-            said = "" if self.scales.get(criterion) else " (inferred)"
-            yield f"{name}{_in_words(scale.spec)}{said}" if scale else f"{name}of an unclear scale"
-
-    def converted(self, title: str) -> Converted:
-        """Return the ratings as a closed study, with the texts that the file has of its items."""
-        kind = {} if _compares(self.table) else {"unit_kind": "generation"}
-        if self.study is not None:
-            settings = kind | dict(self.study.spec.settings)
-            criteria = tuple(
-                replace(one, scale=self.scales[one.name]) for one in self.study.spec.criteria
-            )
-            spec = replace(self.study.spec, title=title, criteria=criteria, settings=settings)
-            return replace(self.study, spec=spec)
-        rows = [_row_of(self.table, k) for k in range(len(self.table))]
-        sides = ("system_a", "system_b")
-        spec = StudySpec(
-            title=title,
-            criteria=tuple(self._criteria()),
-            systems=tuple(sorted({row[side] for row in rows for side in sides if side in row})),
-            settings={"comparisons_per_hit": 1} | kind,
-        )
-        instances = {
-            row["instance"]: InstanceRow(row["instance"], category=row.get("category", ""))
-            for row in rows
-        }
-        return Converted(spec, [*instances.values()], _generations(rows), rows, about=self.about)
-
-    def _criteria(self) -> Iterator[CriterionSpec]:
-        compares = _compares(self.table)
-        for name, labels in _labels_of(self.table).items():
-            scale = self.scales.get(name) or infer_scale(labels, name, compares=compares).spec
-            yield CriterionSpec(name, scale, BETTER if compares else QUESTION)
 
 
 def read_existing(
@@ -350,7 +182,7 @@ def _ask_of_native(table: Table | _Rows) -> None:
 
 
 def _of_ratings(read: RatingTable) -> Existing:
-    table, notes = _with_labels(read)
+    table, notes = with_labels(read)
     return Existing(table, "", {}, len(read.unlabelled), tuple(notes), "ratings")
 
 
@@ -367,17 +199,6 @@ def _of_platform(reader: str, path: Path) -> Existing:
     return Existing(table, about, {}, missing, notes, reader, scales, converted)
 
 
-@dataclass
-class _Tally:
-    """What the rows of a table contain beside ratings."""
-
-    missing: int = 0
-    totals: int = 0
-    empty: int = 0
-    repeated: list[int] = field(default_factory=list)
-    machines: set[str] = field(default_factory=set)
-
-
 def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     problems = TableProblems()
     profile = _profile(table, choice, problems)
@@ -390,7 +211,7 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     if not len(read):
         reason = "has no rating, because all labels are empty"
         raise FormatError.of(name, None, "no_ratings", reason)
-    read, label_notes = _with_labels(read)
+    read, label_notes = with_labels(read)
     used = {*layout.columns.values(), *layout.keys, *(c.rater_column for c in layout.cells)}
     unused = [c for c in profile.columns if c not in used]
     unnamed = next((c.rater for c in layout.cells if c.rater in UNNAMED), "")
@@ -426,7 +247,7 @@ def _ask_if_empty_below(table: Table | _Rows, profile: Profile, choice: Choice) 
 
 def _as_far_as_valid(
     table: Table | _Rows, profile: Profile, layout: Layout, choice: Choice, name: str
-) -> tuple[RatingTable, Layout, _Tally]:
+) -> tuple[RatingTable, Layout, Tally]:
     """Return the ratings, if need be without columns that only happen to be called like one of ours."""
     read, tally, problems = _rated(table, layout, choice, name)
     by_chance = {r for r in BY_CHANCE & layout.facts.keys() if r not in choice.columns}
@@ -457,10 +278,10 @@ def _ask_if_rated_twice(problems: Problems, layout: Layout) -> None:
 
 def _rated(
     table: Table | _Rows, layout: Layout, choice: Choice, name: str
-) -> tuple[RatingTable, _Tally, Problems]:
-    tally, problems = _Tally(), Problems()
+) -> tuple[RatingTable, Tally, Problems]:
+    tally, problems = Tally(), Problems()
     rows = _rows_of(table, choice, TableProblems())
-    return table_of(_ratings(rows, layout, tally), name, problems), tally, problems
+    return table_of(ratings_in_rows(rows, layout, tally), name, problems), tally, problems
 
 
 def _is_foreign(role: str, profile: Profile, column: str) -> bool:
@@ -483,7 +304,7 @@ def _without_marks(rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]
     for number, row in rows:
         yield (
             number,
-            {name: None if _is_blank(v) or is_missing(v) else v for name, v in row.items()},
+            {name: None if is_blank(v) or is_missing(v) else v for name, v in row.items()},
         )
 
 
@@ -505,7 +326,7 @@ def _taken(layout: Layout) -> Iterator[str]:
         yield f"label: {', '.join(cell.column for cell in layout.cells)}"
 
 
-def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
+def _notes(layout: Layout, tally: Tally, unused: list[str]) -> Iterator[str]:
     yield f"Read as {'; '.join(_taken(layout))}."
     if layout.computed:
         yield f"Left out, because they follow from the other columns: {', '.join(layout.computed)}."
@@ -525,204 +346,3 @@ def _notes(layout: Layout, tally: _Tally, unused: list[str]) -> Iterator[str]:
         yield f"Rows that were left out because they repeat an earlier row: {first}{more}."
     if unused:
         yield f"Columns that are left out: {', '.join(unused)}."
-
-
-def _ratings(
-    rows: Iterable[tuple[int, Row]], layout: Layout, tally: _Tally
-) -> Iterator[tuple[int, Row]]:
-    """Yield a rating for each label, with the number of its row."""
-    seen: set[int] = set()
-    has_many = layout.cells[0].item or (layout.keys and layout.cells[0].rater)  # labels in a row
-    for index, (number, row) in enumerate(rows, start=1):
-        if has_many:
-            cells = hash(tuple(map(str, row.values())))
-            if cells in seen:
-                tally.repeated.append(number)
-                continue
-            seen.add(cells)
-        if layout.keys and is_total(row.get(layout.keys[0])):
-            tally.totals += 1
-            continue
-        facts = {
-            role: _name(row.get(c)) for role, c in layout.facts.items() if not is_empty(row.get(c))
-        }
-        facts["unit"] = _unit(row, layout, index)
-        labels = [(cell, row.get(cell.column)) for cell in layout.cells]
-        if layout.is_one_hot:
-            labels = _marked(labels)
-        given = [(cell, label) for cell, label in labels if not _is_blank(label)]
-        if not given and (
-            facts["unit"] is None or not (layout.cells[0].rater or facts.get("rater"))
-        ):
-            tally.empty += 1
-            continue
-        tally.missing += len(labels) - len(given)
-        for cell, label in given:
-            unit = f"{facts['unit']}/{cell.item}" if layout.keys else cell.item
-            its = facts | {"unit": unit} if cell.item else facts
-            rating = _rating(its, cell.named_in(row), label, tally)
-            yield number, _in_order(rating) if layout.has_winners else rating
-
-
-def _rating(facts: Row, cell: Cell, label: Any, tally: _Tally) -> Row:
-    rating = {**facts, "label": str(label).lower() if isinstance(label, bool) else label}
-    if cell.rater:
-        rating["rater"] = cell.rater
-    if cell.criterion:
-        rating["criterion"] = cell.criterion
-    rater = str(rating.get("rater", ""))
-    if "kind" in facts:
-        rating["kind"] = kind_of(facts["kind"])
-    elif is_machine(rater) or rater == UNNAMED[1]:
-        rating["kind"] = "machine"
-    if rating.get("kind") == "machine":
-        rating.setdefault("raw", str(label))
-        tally.machines.add(rater)
-    return rating
-
-
-def _marked(labels: list[tuple[Cell, Any]]) -> list[tuple[Cell, Any]]:
-    """Return the name of the marked column as the label, without what the columns' names share."""
-    names = [cell.column for cell, _ in labels]
-    parts = [re.split(r"(?<=\W)(?=\w)", name) for name in names]
-    shared = next(
-        (k for k in range(len(parts[0])) if len({p[k] for p in parts if k < len(p)}) > 1), 0
-    )
-    return [
-        (Cell(""), "".join(part[shared:]))
-        for part, (_, mark) in zip(parts, labels, strict=True)
-        if is_marked(mark)
-    ]
-
-
-def _in_order(rating: Row) -> Row:
-    """Return the rating of a pair with its systems in one order, and the label as a preference."""
-    first, second = str(rating["system_a"]), str(rating["system_b"])
-    label = side_of(rating["label"], first, second)
-    if label is None:
-        raise InvalidInput(
-            "not_a_side", f"the label {rating['label']!r} names neither side of the pair"
-        )
-    if first <= second:
-        return {**rating, "label": label}
-    swapped = {
-        "system_a": second,
-        "system_b": first,
-        "label": -label if label in (-1, 1) else label,
-    }
-    for name in ("sample", "text", "chars"):
-        both = {f"{name}_a": rating.get(f"{name}_b"), f"{name}_b": rating.get(f"{name}_a")}
-        swapped |= {key: value for key, value in both.items() if value is not None}
-    return {**rating, **swapped}
-
-
-def _unit(row: Row, layout: Layout, index: int) -> str | None:
-    if not layout.keys:
-        return str(index)
-    parts = [_name(row.get(column)) for column in layout.keys]
-    if any(is_empty(part) for part in parts):
-        return None
-    pair = {layout.facts.get("system_a"), layout.facts.get("system_b")}
-    if layout.has_winners and pair <= {*layout.keys}:
-        systems = sorted(str(_name(row.get(c))) for c in layout.keys if c in pair)
-        parts = [p for c, p in zip(layout.keys, parts, strict=True) if c not in pair] + systems
-    text = " ".join("/".join(map(str, parts)).split())
-    return text if len(text) <= 150 else f"{text[:130]} {sha256(text.encode()).hexdigest()[:12]}"
-
-
-def _name(value: Any) -> Any:
-    """Return a cell that names something without the spaces around it, and 3.0 as 3."""
-    if isinstance(value, str):
-        return value.strip()
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _is_blank(value: Any) -> bool:
-    return is_empty(value) or (isinstance(value, str) and not value.strip())
-
-
-# Labels.
-
-
-def _labels_of(table: RatingTable) -> dict[str, list[Any]]:
-    """Return the distinct labels of each criterion."""
-    criteria, labels = table.coded("criterion"), table.coded("label")
-    both = np.unique(combined((criteria.codes, labels.codes)), return_index=True)[1].tolist()
-    found: dict[str, list[Any]] = {name: [] for name in criteria.in_order}
-    for k in both:
-        found[table.value("criterion", k)].append(table.value("label", k))
-    return found
-
-
-def _with_labels(table: RatingTable) -> tuple[RatingTable, list[str]]:
-    """Return the table with labels as what their cells mean, and sentences on it."""
-    rules = {
-        name: rule_for(v for v in values if v is not None)
-        for name, values in _labels_of(table).items()
-    }
-    changed = {name: rule for name, rule in rules.items() if rule.labels}
-    if not changed:
-        return table, []
-    plain = LabelRule()
-    values = [
-        label if label is None else rules.get(criterion, plain)(label)
-        for criterion, label in zip(table["criterion"], table["label"], strict=True)
-    ]
-    columns = {**table.columns, "label": CodedColumn.of(values)}
-    several = len(rules) > 1
-    notes = [f"{name}: {rule.note}" if several else rule.note for name, rule in changed.items()]
-    return replace(table, columns=columns), notes
-
-
-def _compares(table: RatingTable) -> bool:
-    return bool((~table.coded("system_b").equals("")).any())
-
-
-def _in_words(scale: str) -> str:
-    kind, _, rest = scale.partition(":")
-    names = rest.split(",")
-    if kind == "nominal":
-        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        return f"nominal: {', '.join(names[:MAX_NAMED])}{more}"
-    if kind == "preference":
-        return "preference with ties" if rest.startswith("tie") else f"preference {rest}".strip()
-    if kind == "ordinal" and len(names) > 1:
-        return f"ordinal from {names[0]} to {names[-1]}"
-    return f"{kind} {rest.replace('..', ' to ')}".strip()
-
-
-# A study.
-
-
-def _row_of(table: RatingTable, index: int) -> Row:
-    """Return the cells of a rating that have a value."""
-    cells = {name: _plain(table.value(name, index)) for name in table.columns}
-    row = {name: _name(value) for name, value in cells.items() if not _is_default(value)}
-    return {"instance": row["unit"], **row}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_default(value: Any) -> bool:
-    return (
-        value is None
-        or value is False
-        or value == ""
-        or (isinstance(value, float) and np.isnan(value))
-    )
-
-
-def _generations(rows: Iterable[Row]) -> list[GenerationRow]:
-    """Return the texts of the items, each once."""
-    texts: dict[tuple[str, str, int], str] = {}
-    for row in rows:
-        for side in ("a", "b"):
-            if (text := row.get(f"text_{side}")) and (system := row.get(f"system_{side}")):
-                texts.setdefault((row["instance"], system, int(row.get(f"sample_{side}", 0))), text)
-    return [GenerationRow(*key, text) for key, text in texts.items()]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
