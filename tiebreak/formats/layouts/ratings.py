@@ -12,7 +12,6 @@ from tiebreak.formats.layouts.grids import is_marked
 from tiebreak.formats.layouts.layout import Cell, Layout
 from tiebreak.formats.rating_names import UNNAMED, is_machine, kind_of
 from tiebreak.formats.rows import Row
-from tiebreak.formats.tables.names import is_total
 from tiebreak.formats.tables.profiles import is_empty
 
 
@@ -21,7 +20,6 @@ class Tally:
     """What the rows of a table contain beside ratings."""
 
     missing: int = 0
-    totals: int = 0
     empty: int = 0
     repeated: list[int] = field(default_factory=list)
     machines: set[str] = field(default_factory=set)
@@ -40,9 +38,6 @@ def ratings_in_rows(
                 tally.repeated.append(number)
                 continue
             seen.add(cells)
-        if layout.keys and is_total(row.get(layout.keys[0])):
-            tally.totals += 1
-            continue
         facts = {
             role: plain_name(row.get(c))
             for role, c in layout.facts.items()

@@ -28,6 +28,7 @@ from tiebreak.formats.ratings import (
 from tiebreak.formats.readers import convert, recognised
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
+from tiebreak.formats.tables.ends import without_footer
 from tiebreak.formats.tables.filling import empty_below, filled_down
 from tiebreak.formats.tables.profiles import Profile, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
@@ -231,7 +232,8 @@ def _profile(table: Table | _Rows, choice: Choice, problems: TableProblems) -> P
 def _rows_of(
     table: Table | _Rows, choice: Choice, problems: TableProblems
 ) -> Iterator[tuple[int, Row]]:
-    return exploded(filled_down(table.rows(problems), choice.fill_down, problems))
+    rows = without_footer(table.rows(problems), problems, with_notes=False)
+    return exploded(filled_down(rows, choice.fill_down, problems))
 
 
 def _ask_if_empty_below(table: Table | _Rows, profile: Profile, choice: Choice) -> None:
@@ -336,8 +338,6 @@ def _notes(layout: Layout, tally: Tally, unused: list[str]) -> Iterator[str]:
         yield OF_A_PERSON
     if tally.machines:
         yield f"Read as machine raters: {', '.join(sorted(tally.machines))}."
-    if tally.totals:
-        yield f"Rows of totals that were left out: {tally.totals}."
     if tally.empty:
         yield f"Rows that were left out because they name no item or no rater and have no label: {tally.empty}."
     if tally.repeated:

@@ -75,6 +75,7 @@ MODELS = re.compile(
     r"|nova|(?<![a-z])yi(?![a-z])|(?<![a-z])o[134](?![a-z])|kimi|glm|nemotron|zephyr|tulu|stable",
     re.IGNORECASE,
 )
+MAX_STATISTIC = 40
 # Before the names of what workers of Mechanical Turk were shown.
 SHOWN = "Input."
 SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"), ("0", "1"))
@@ -104,9 +105,32 @@ _TOTALS = re.compile(
 )
 
 
+# What a row below a table may have computed, and the words around it.
+_STATISTICS, _AROUND = (
+    frozenset(words.split())
+    for words in (
+        "total sum mean average avg median mode min minimum max maximum sd std stdev stddev deviation var"
+        " variance se sem count n kappa alpha iaa icc agreement correlation accuracy percentage percent gesamt"
+        " summe mittelwert durchschnitt standardabweichung anzahl übereinstimmung moyenne médiane écart"
+        " effectif media mediana desviación recuento 合计 平均 总计 标准差",
+        "of the and for per inter intra cohen cohens krippendorff krippendorffs fleiss s weighted standard dev"
+        " error overall type annotator annotators rater raters coder score scores rating ratings rate label"
+        " labels item items rows value der des pro la de du",
+    )
+)
+
+
 def is_total(value: object) -> bool:
     """Whether the cell in place of an item's name begins a row of totals."""
     return isinstance(value, str) and _TOTALS.fullmatch(value) is not None
+
+
+def is_statistic(value: object) -> bool:
+    """Whether the cell in place of an item's name says that the row has a statistic of the table."""
+    if not isinstance(value, str) or len(value) > MAX_STATISTIC:
+        return False
+    words = {word for word in words_of(value) if word not in _AROUND}
+    return bool(words) and words <= _STATISTICS
 
 
 def says_answer(name: str) -> bool:

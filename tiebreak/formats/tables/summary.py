@@ -8,12 +8,13 @@ from typing import Self
 from tiebreak.formats.errors import FIRST_LINES, FormatError, ProblemKind
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.column_kinds import is_verdict
+from tiebreak.formats.tables.ends import without_footer
 from tiebreak.formats.tables.extraction import Extracted, Extraction
 from tiebreak.formats.tables.filling import EMPTY_BELOW, empty_below, filled_down, headings
-from tiebreak.formats.tables.names import is_total, says, says_answer
+from tiebreak.formats.tables.names import says, says_answer
 from tiebreak.formats.tables.plan import LONG, PAIR_ROLES, PROMPTS, Plan
 from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems, named_rows
-from tiebreak.formats.tables.profiles import Column, Profile, is_empty, is_number, profile_of
+from tiebreak.formats.tables.profiles import Column, Profile, is_number, profile_of
 from tiebreak.formats.tables.reading import Table
 from tiebreak.formats.tables.roles import plan_for
 
@@ -21,8 +22,6 @@ MAX_SYSTEMS = 1000
 # Problems of rows that may be why no instance has texts of two systems.
 LACKS = {"empty_source", "empty_text", "missing_text"}
 WITH_PROBLEMS = "what has problems"
-# More rows than these below a table are no notes, and no more are kept in memory.
-MAX_NOTES, MAX_NOTE = 5, 60
 NOTHING_TO_READ = (
     "The table has no column with texts of systems. Choose the columns that hold the texts, or the"
     " layout prompts and a source, if the texts are to be generated."
@@ -333,43 +332,8 @@ def _asked(plan: Plan, profile: Profile, found: tuple[str, ...]) -> tuple[str, .
 def _rows(
     table: Table, problems: TableProblems, fill_down: tuple[str, ...]
 ) -> Iterator[tuple[int, Row]]:
-    rows = _without_footer(_without_totals(table, problems), problems)
+    rows = without_footer(table.rows(problems), problems, with_notes=True)
     return filled_down(rows, fill_down, problems)
-
-
-def _without_footer(
-    rows: Iterable[tuple[int, Row]], problems: TableProblems
-) -> Iterator[tuple[int, Row]]:
-    """Yield the rows, without notes at the end of a table that has no such rows further up."""
-    held: list[tuple[int, Row]] = []
-    may_end = False
-    for count, (number, row) in enumerate(rows):
-        if may_end and _is_note(row) and len(held) < MAX_NOTES:
-            held.append((number, row))
-            continue
-        may_end = not (held or _is_note(row)) and (may_end or not count)
-        yield from held
-        held = []
-        yield number, row
-    for number, _ in held:
-        problems.leave_out("footer_rows", number)
-
-
-def _is_note(row: Row) -> bool:
-    """Whether only the first of several cells is filled, with words that are no text to be read."""
-    first, *others = [*row.values(), None]
-    is_short = isinstance(first, str) and not is_number(first) and len(first) <= MAX_NOTE
-    return is_short and not is_empty(first) and len(row) > 2 and all(map(is_empty, others))
-
-
-def _without_totals(table: Table, problems: TableProblems) -> Iterator[tuple[int, Row]]:
-    """Yield the rows, without those that begin like totals and have only numbers beside."""
-    for number, row in table.rows(problems):
-        first, *others = [cell for cell in row.values() if not is_empty(cell)] or [None]
-        if len(row) > 1 and is_total(first) and all(is_number(str(cell)) for cell in others):
-            problems.leave_out("total_rows", number)
-        else:
-            yield number, row
 
 
 def _check_plan(plan: Plan, profile: Profile, problems: TableProblems, chosen: set[str]) -> None:

@@ -227,6 +227,15 @@ def test_notes_below_a_table_are_left_out_and_named(name, tmp_path):
     assert reading.problems.left_out_rows == {"footer_rows": [14, 15]}
 
 
+def test_statistics_below_texts_are_left_out_and_named(tmp_path):
+    write_csv(tmp_path / "t.csv", [HEADER, *ROWS, ["Median", "", 71, 64.5, 80], FOOTER])
+    with open_table(tmp_path / "t.csv") as table:
+        reading = TableReading(table)
+        list(reading.rows())
+    assert codes(reading.summary()) == []
+    assert reading.problems.left_out_rows == {"total_rows": [14], "footer_rows": [15]}
+
+
 @pytest.mark.parametrize(
     "rows",
     [
