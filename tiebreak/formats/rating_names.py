@@ -35,7 +35,7 @@ ROLES: dict[str, frozenset[str]] = {
 _OTHER: dict[str, frozenset[str]] = {
     kind: frozenset(words.split())
     for kind, words in {
-        "computed": "soft hard kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority consensus final aggregate aggregated comb combined merged"
+        "computed": "soft hard kappa normalised normalized standardised standardized zscore gold truth groundtruth gt reference majority maj consensus final aggregate aggregated comb combined merged"
         " aggregation average avg mean median mode sum total std sd var variance stddev agreement count"
         " counts num n adjudicated resolved stdev range mittelwert durchschnitt mehrheit moyenne"
         " majorité promedio mayoría maggioranza 平均 总计 결론 합의 최종 평균 합계 다수결",

@@ -95,12 +95,28 @@ ASKED = {
     "287_chosen_not_chosen_by_session.csv",
     "293_rater1.csv",
     "298_id_is_the_annotator_two_labels.csv",
+    # Nobody is named, or only by the name of the file, and rows repeat the item or other columns may have labels.
+    "301_qid_pid_annotation.csv",
+    "302_llm_label_and_gold_label.csv",
+    "304_A1-average-likert-scores.csv",
+    "316_manual_evaluation_original_and_fine-tuned.csv",
+    "317_crowd_a_b_good_bad.csv",
+    "319_llm_polaridade_e_marcadores.csv",
+    "326_rater1.csv",
+    # A judge who judged an item in two renderings, and one label in all rows of some criteria.
+    "308_judge_rendering_raw_winner.jsonl",
+    "325_human_annotations_nested.json",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
     "13_an_error_in_each_row.tsv": "the weights (major 5, minor 1",
     "76_posts_coders_and_five_variables.csv": "Columns that are left out: n_pictures.",
     "38_two_models_judge_the_same_pair.csv": "Read as machine raters: anthropic",
+    "306_languages_in_rows_five_criteria.csv": "Read as item: language",
+    # Four coarser levels of one judgement are criteria of their own.
+    "323_readability_levels_annotator_iaa.csv": "Readability_Level_7, Readability_Level_5",
+    # A question that a form asks of no line of its grid is one about the whole.
+    "329_form_ranks_in_nine_titles.csv": "9 questions below",
 }
 
 

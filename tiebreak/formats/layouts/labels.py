@@ -76,7 +76,9 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
         criteria = [c for c in free if c in named or is_criterion(c.name)]
         alike = [c for c in differing if not named or c.values <= TRUTHS]
         # Of one rater, labels of an item never differ.
-        points = [c for c in (differing if table.is_shared(keys) else free) if c.is_number]
+        said = differing if table.is_shared(keys) else free
+        alike += [c for c in said if c.values <= TRUTHS and "judged" in kinds_of(c.name)]
+        points = [c for c in said if c.is_number]
         judged = [c for c in points if "judged" in kinds_of(c.name) and not c.values <= {"0", "1"}]
         points = [c for c in points if c in judged or (c in differing and c.distinct > 2)]
         alike += [c for c in points if shares_labels(c, criteria)]

@@ -21,6 +21,7 @@ class Tally:
 
     missing: int = 0
     empty: int = 0
+    unrated: int = 0
     repeated: list[int] = field(default_factory=list)
     machines: set[str] = field(default_factory=set)
 
@@ -52,6 +53,9 @@ def ratings_in_rows(
             facts["unit"] is None or not (layout.cells[0].rater or facts.get("rater"))
         ):
             tally.empty += 1
+            continue
+        if not given and len(layout.cells) > 1 and not facts.get("rater"):
+            tally.unrated += 1
             continue
         tally.missing += len(labels) - len(given)
         for cell, label in given:

@@ -340,6 +340,8 @@ def _notes(layout: Layout, tally: Tally, unused: list[str]) -> Iterator[str]:
         yield f"Read as machine raters: {', '.join(sorted(tally.machines))}."
     if tally.empty:
         yield f"Rows that were left out because they name no item or no rater and have no label: {tally.empty}."
+    if tally.unrated:
+        yield f"Rows in which nobody has a label, and which are not counted as missing: {tally.unrated}."
     if tally.repeated:
         first = ", ".join(map(str, tally.repeated[:10]))
         more = f" and {len(tally.repeated) - 10} more" if len(tally.repeated) > 10 else ""
