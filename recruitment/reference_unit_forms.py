@@ -42,7 +42,7 @@ def _changes() -> list[tuple[str, Any]]:
     return [("", AS_TEXTS_ALLOW), *groups.items()]
 
 
-AS_TEXTS_ALLOW = "Takes reading: half of the sentences are those of another text, or where a text is short, words are missing"
+AS_TEXTS_ALLOW = "Takes reading: half of the sentences are those of another text, or words are missing where a text is short or like the others"
 NO_NUMBER = "Enter the number of items, or choose a file with them."
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -24,6 +24,7 @@ from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import read_jsonl
 from tiebreak.perturbations import PerturbedText, perturbation_named
+from tiebreak.perturbations.edits import sentences, words
 
 CONTROL = "perturbed copy"
 # The database's column ends below this number, so no sample has this index or a larger one.
@@ -46,6 +47,8 @@ TOO_FEW_TEXTS = (
     "{n} more items are wanted for {role}, but only {found} instances without a reference item have a"
     " text that can be changed in this way. Ask for fewer items, or choose another change."
 )
+# So many texts can give passages to others.
+DONORS = 200
 # How copies are made if nobody chooses, the first that a text allows: lines and format stay, so whoever
 # only looks sees nothing, not even which is longer, and whoever reads is sure which text is worse.
 NEEDS_READING = (
@@ -332,14 +335,17 @@ def _copies(
     """
     by_instance, rated = _unused_texts(study), rated_instances(study)
     shuffled = rng.sample(sorted(by_instance), len(by_instance))
-    others = [by_instance[instance][0].text for instance in shuffled]
+    others = {
+        by_instance[instance][0].text: by_instance[instance] for instance in shuffled[:DONORS]
+    }
+    telling = dict(zip(others, _telling(others), strict=True))
     shares_source = role == Unit.Role.GOLD and study.shares_instance
     copies: list[tuple[Generation, PerturbedText]] = []
     used: set[str] = set()
     for instance in sorted(shuffled, key=lambda instance: (instance in rated) != shares_source):
         if len(copies) == n:
             break
-        copies += _copy_of_one(by_instance[instance], ways, others, used, rng)
+        copies += _copy_of_one(by_instance[instance], ways, telling, used, rng)
     if len(copies) < n:
         raise DomainError(
             "too_few_texts",
@@ -389,28 +395,49 @@ def _unused(study: Study) -> QuerySet[Generation]:
 def _copy_of_one(
     texts: list[Generation],
     ways: Sequence[str],
-    others: list[str],
+    telling: Mapping[str, str],
     used: set[str],
     rng: random.Random,
 ) -> list[tuple[Generation, PerturbedText]]:
     """Perturb one of an instance's texts in the first way that works, or none if none does.
 
-    Texts in ``used`` gave a passage before and come last; that which gives one now is added.
+    ``telling`` has the texts that may give a passage, with what of them tells that it is foreign. Texts
+    in ``used`` gave a passage before and come last; that which gives one now is added.
     """
     of_instance = {text.text for text in texts}
-    foreign = [other for other in others if other not in of_instance]
+    foreign = [other for other in telling if other not in of_instance]
     for way, original in product(ways, rng.sample(texts, len(texts))):
         # The first that fits is used: one as long looks alike, and is another one for each text.
         nearest = sorted(foreign, key=partial(_difference_in_length, original.text))
         nearest.sort(key=used.__contains__)
+        is_replaced = perturbation_named(way).kind == "replacement"
+        given = [telling[other] for other in nearest] if is_replaced else nearest
         try:
-            copy = perturbed_copy(original.text, way, seed=rng.getrandbits(32), others=nearest)
+            copy = perturbed_copy(original.text, way, seed=rng.getrandbits(32), others=given)
         except InvalidInput:
             continue
         passage = copy.edits[0].after
         used.update([other for other in nearest if passage and passage.strip() in other][:1])
         return [(original, copy)]
     return []
+
+
+def _telling(others: Mapping[str, list[Generation]]) -> Iterator[str]:
+    """Yield of each text the sentences with a word that only the texts of its instance have.
+
+    Others, such as "It takes a week.", might as well be true in the text of another instance.
+    """
+    known = [{word for text in texts for word in _words(text.text)} for texts in others.values()]
+    n = Counter(word for words in known for word in words)
+    for text in others:
+        told = [one.before for one in sentences(text) if any(n[w] == 1 for w in _words(one.before))]
+        yield "\n".join(told)
+
+
+def _words(text: str) -> set[str]:
+    return {
+        word.before.casefold() for word in words(text) if not any(map(str.isdigit, word.before))
+    }
 
 
 def _difference_in_length(text: str, other: str) -> int:

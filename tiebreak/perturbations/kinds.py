@@ -23,6 +23,8 @@ from tiebreak.perturbations.words import (
 )
 
 MIN_WORDS, MIN_LETTERS, MIN_SENTENCES = 8, 30, 3
+# Half of fewer sentences would be nearly all of them.
+MIN_HALVED = 4
 
 
 @dataclass(frozen=True)
@@ -219,10 +221,12 @@ def check_can_perturb(text: str, perturbation: Perturbation, other: str) -> None
             " perturbations of characters or sentences.",
         )
     is_of_sentences = perturbation.level == "sentences" and perturbation.kind != "answer"
-    if is_of_sentences and len(sentences(text)) < MIN_SENTENCES:
+    halves = perturbation.kind == "replacement" and perturbation.degree == "major"
+    least = MIN_HALVED if halves else MIN_SENTENCES
+    if is_of_sentences and len(sentences(text)) < least:
         raise InvalidInput(
             "too_few_sentences",
-            f"The text has fewer than {MIN_SENTENCES} sentences. Choose perturbations of characters or"
+            f"The text has fewer than {least} sentences. Choose perturbations of characters or"
             " words for texts like it.",
         )
     if perturbation.needs_other_text:

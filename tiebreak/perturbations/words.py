@@ -86,7 +86,7 @@ def _without(text: str, word: Edit, *, after: int) -> Edit:
     """
     start, end = word.position, word.end
     before = text[after:start]
-    if before.endswith(" ") and not before.rstrip(" ").endswith(("\n", "-", ".")):
+    if before.endswith(" ") and not before.rstrip(" ").endswith(("\n", "-", ".", "#")):
         start -= 1
     elif text[end : end + 1] == " ":
         end += 1

@@ -206,23 +206,45 @@ def test_where_everything_is_rated_it_is_said_how_many_are_shown_before():
     assert sum(shown_before_rated(study).values()) == 2
 
 
+NAMES = ("Ash", "Birch", "Cedar", "Elm", "Fir", "Hazel", "Maple", "Oak")
+# The same is told of each instance, and only a number differs.
+ALIKE = "To handle {0}, please come to us. Bring two documents. The fee is {1} euros. It takes {2}."
+
+
+def test_no_copy_has_a_sentence_that_might_be_true_where_it_stands():
+    study = make_study(instances=8)
+    for n, text in enumerate(Generation.objects.order_by("instance", "pk")):
+        name = NAMES[text.instance_id % 8]
+        text.text = ALIKE.format(name, n, ("a week", "a day")[text.instance_id % 2])
+        text.save(update_fields=["text"])
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=4)
+    for unit in study.units.filter(role="qualification"):
+        original, copy = (text.text for text in unit.generations)
+        assert len(copy) < len(original)
+        assert not {*re.findall(r"\w+", copy)} - {*re.findall(r"\w+", original)}
+
+
 def test_a_copy_that_nobody_chose_how_to_make_has_sentences_of_another_text_in_place_of_its_own():
     study = make_study(instances=8)
     for text in Generation.objects.order_by("pk"):
-        text.text = f"Item {text.pk} is first. It has a second sentence. It ends with {text.pk}."
+        name = NAMES[text.instance_id % 8]
+        text.text = f"{name} is first. It is old. Nobody is at {name}. It ends with {name}."
         text.save(update_fields=["text"])
     degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
     for unit in study.units.filter(role="gold"):
         original, copy = (re.findall(r"[^.]+\.", one.text) for one in unit.generations)
-        kept = [old == new for old, new in zip(original, copy, strict=True)]
-        assert 1 <= sum(kept) < 3
+        foreign = [new for old, new in zip(original, copy, strict=True) if old != new]
+        # "It is old." is said of all, so in the place of another sentence it tells nothing.
+        assert len(foreign) == 2
+        assert all(any(name in one for name in NAMES) for one in foreign)
 
 
 def test_copies_take_their_sentences_from_different_texts():
     study = make_study(instances=12, samples=1)
     for n, text in enumerate(Generation.objects.order_by("instance", "pk")):
         name = f"Item {text.instance_id}"
-        text.text = f"{name} is {n * 'very '}new. It has a second sentence. It ends with {name}."
+        word = NAMES[text.instance_id % 8] * (1 + text.instance_id % 12 // 8)
+        text.text = f"{name} is {n * 'very '}{word}. It is new. It has {word}. {name} ends {word}."
         text.save(update_fields=["text"])
     degrade_copies(study=study, role=Unit.Role.GOLD, n=6)
     named = {
