@@ -1,6 +1,7 @@
 """How the machine raters of a study were made, for its export.
 
-Raters whose ratings were uploaded are not listed: this server does not know how they were made.
+Of raters whose ratings were uploaded only those are listed of which somebody said what a rating cost: this
+server does not know how they were made.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
 
+from annotation.models import Rating
 from annotation.models.rating import is_unparsed
 from machine_raters.forms import JUDGE_CRITERIA, JUDGE_SETTINGS
 from machine_raters.judging.job import questions_of
@@ -21,6 +23,7 @@ from machine_raters.models import (
     JudgeCriterion,
     Jury,
     MachineRater,
+    StatedCost,
     Verdict,
 )
 from studies.models import Criterion, Study
@@ -38,6 +41,7 @@ COLUMNS = (
     "excluded_reason",
 )
 # The name of a model server says something about the installation, and nothing about the judge.
+UPLOADED = "uploaded"
 PRIVATE = {"name", *JUDGE_CRITERIA, "server"}
 
 
@@ -55,6 +59,8 @@ def machine_rater_rows(study: Study) -> Iterator[Row]:
     for jury in juries.prefetch_related("members"):
         members = sorted(member.pseudonym for member in jury.members.all())
         yield _row(jury, jury.criterion, {"rule": jury.rule, "members": members})
+    for stated in StatedCost.objects.filter(study=study).select_related("rater"):
+        yield from _uploaded_rows(stated)
 
 
 def _judge_row(judge: Judge, question: JudgeCriterion) -> Row:
@@ -83,6 +89,23 @@ def _row(machine: MachineRater, criterion: Criterion, settings: dict[str, Any]) 
         "excluded": machine.excluded,
         "excluded_reason": machine.excluded_reason,
     }
+
+
+def _uploaded_rows(stated: StatedCost) -> Iterator[Row]:
+    """Yield a row for each criterion by which a machine rated elsewhere, with what a rating cost."""
+    rated = Rating.objects.filter(rater=stated.rater).order_by().values("criterion")
+    for criterion in Criterion.objects.filter(pk__in=rated).order_by("position"):
+        yield {
+            "rater": stated.rater.pseudonym,
+            "kind": UPLOADED,
+            "criterion": criterion.name,
+            "created_at": stated.rater.created_at.isoformat(),
+            "settings": {"cost_of_a_rating": f"{stated.amount.normalize():f}"},
+            "answers": [],
+            "asked_again": [],
+            "excluded": False,
+            "excluded_reason": "",
+        }
 
 
 def _answers(question: JudgeCriterion) -> list[dict[str, Any]]:

@@ -7,6 +7,19 @@ ADD_TO_DRAFT = (
 # All machine raters.
 NO_SERVERS = "No model servers are configured. The server's administrator can list some in TIEBREAK_MODEL_SERVERS."
 NO_MODEL = "This model server does not say which language model it runs. Please enter the name of the model."
+BAD_RATING_COST = (
+    "The cost of a rating must be a number from 0 to {most:,}, with at most 8 decimals. Leave it empty if it is"
+    " not known."
+)
+COST_FOLLOWS_FROM_PRICES = (
+    "{name} was made in this study, so what its ratings cost follows from its own settings. Please leave the"
+    " cost of a rating empty."
+)
+NO_COST_STATED = "nobody has said what a rating of it cost"
+NO_ANSWERS_YET = "it has not answered yet"
+MEMBER_COST_UNKNOWN = "that of {member} is not known: {why}"
+COST_STATED = "A rating of {name} cost {amount} {currency}."
+COST_REMOVED = "What a rating of {name} cost is not known."
 NO_SUCH_MACHINE = "This study has no such machine rater. Reload the page to see those that it has."
 MACHINE_EXCLUDED = (
     "{name} is excluded, so it has stopped. Please reinstate it first, or add another one."

@@ -11,6 +11,7 @@ import csv
 import tomllib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -27,6 +28,7 @@ from jobs.worker import run_job
 from machine_raters.baselines.kind import BaselineJob
 from machine_raters.models import Baseline, MachineRater
 from machine_raters.services.machine_raters import create_machine_rater
+from machine_raters.services.rating_costs import state_rating_cost
 from recruitment.admission import OPEN_LINK
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
@@ -44,6 +46,8 @@ BEFORE_FIRST_CONSENT = timedelta(minutes=20)
 WHY_EXCLUDED = "Failed all three gold checks, at five seconds an item."
 CHANNEL = {"pay_claim": "send", "pay_contact": "council-study@example.org"}
 LONGER = "longer text"
+# What a rating of the invented judges costs, in euros, which is invented as their ratings are.
+COSTS = {"judge-70b": "0.0035", "judge-7b": "0.0002"}
 
 
 def replay(*, study: Study, by: User, is_finished: bool, unpaid: int, unread: int) -> Study:
@@ -60,6 +64,8 @@ def replay(*, study: Study, by: User, is_finished: bool, unpaid: int, unread: in
     if is_finished:
         study = _close(study, by, times["last"] + BEFORE_FIRST_ANSWER)
     _let_longer_text_rate(study, by)
+    for judge, cost in COSTS.items():
+        state_rating_cost(study=study, rater=judge, cost=Decimal(cost), by=by)
     for participation in people[: len(people) - unpaid]:
         pay_participant(participation=participation, by=by)
     return study

@@ -306,7 +306,7 @@ class Study:
     def add_machine_ratings(self, data: Any, **options: str) -> Json:
         """Add ratings of machines from a data frame or a file, and return how many are new.
 
-        Options are ``format``, ``criterion`` and ``rater``, for files of benchmarks.
+        Options are ``cost`` of a rating, and ``format``, ``criterion`` and ``rater`` for files of benchmarks.
         """
         with _as_file(data) as file:
             answer = self._send("POST", "machine-ratings/", files={"ratings": file}, data=options)

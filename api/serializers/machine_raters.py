@@ -25,6 +25,8 @@ from machine_raters.models import (
     SyntheticSet,
 )
 from machine_raters.models.machine_rater import MAX_REASON
+from machine_raters.models.stated_cost import COST_DIGITS
+from machine_raters.services.rating_costs import RatingCost
 from machine_raters.synthetic.accuracy import ABOUT, CAUTION, JudgeAccuracy
 from machine_raters.synthetic.summaries import DroppedTexts
 from tiebreak.stats import Estimate
@@ -41,6 +43,16 @@ class JudgeCost(serializers.Serializer[Any]):
         decimal_places=4,
         allow_null=True,
         help_text="In the study's currency, without trials and failed requests; null if unknown.",
+    )
+    unknown_because = serializers.CharField(help_text="Why the amount is not known, or empty.")
+
+
+class JuryCost(serializers.Serializer[RatingCost]):
+    amount = serializers.DecimalField(
+        max_digits=None,
+        decimal_places=COST_DIGITS,
+        allow_null=True,
+        help_text="Of one rating, which needs all members' ratings of an item, in the study's currency.",
     )
     unknown_because = serializers.CharField(help_text="Why the amount is not known, or empty.")
 
@@ -159,10 +171,11 @@ class JurySerializer(MachineSerializer):
     without_label = serializers.IntegerField(
         help_text="How many of them have no label, for lack of a majority or of readable answers."
     )
+    cost = JuryCost()
 
     class Meta:
         model = Jury
-        fields = (*COMMON, *JURY_SETTINGS, "decided", "without_label")
+        fields = (*COMMON, *JURY_SETTINGS, "decided", "without_label", "cost")
 
 
 class BaselineSerializer(MachineSerializer):

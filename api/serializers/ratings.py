@@ -5,6 +5,8 @@ from typing import Any
 from django.core.validators import FileExtensionValidator
 from rest_framework import serializers
 
+from machine_raters.models.stated_cost import COST_DIGITS, MAX_RATING_COST
+from machine_raters.services.rating_costs import UploadedRater
 from machine_raters.uploads.ratings import AddedRatings
 from machine_raters.uploads.uploading import UPLOAD_FORMATS
 
@@ -12,6 +14,16 @@ MAX_LIMIT = 50_000
 
 
 MAX_KEY = 2**63 - 1
+
+
+def cost_of_a_rating(**options: Any) -> serializers.DecimalField:
+    return serializers.DecimalField(
+        max_digits=None,
+        decimal_places=COST_DIGITS,
+        min_value=0,
+        max_value=MAX_RATING_COST,
+        **options,
+    )
 
 
 class RatingsQuery(serializers.Serializer[Any]):
@@ -53,6 +65,31 @@ class RatingsUpload(serializers.Serializer[Any]):
         allow_blank=True,
         max_length=200,
         help_text="Of a benchmark's verdicts: the machine, for LLMBar, LMArena and PandaLM.",
+    )
+    cost = cost_of_a_rating(
+        required=False,
+        help_text="What a rating of each machine in the file cost, in the study's currency.",
+    )
+
+
+class RatingCostRequest(serializers.Serializer[Any]):
+    rater = serializers.CharField(max_length=200, help_text="The machine's name.")
+    cost = cost_of_a_rating(
+        allow_null=True, help_text="In the study's currency; null if it is not known."
+    )
+
+
+class UploadedRaterSerializer(serializers.Serializer[UploadedRater]):
+    name = serializers.CharField()
+    ratings = serializers.IntegerField()
+    simulated = serializers.IntegerField(help_text="How many of the ratings are simulated.")
+    cost = cost_of_a_rating(
+        source="cost.amount",
+        allow_null=True,
+        help_text="What one rating cost, in the study's currency; null if it is not known.",
+    )
+    unknown_because = serializers.CharField(
+        source="cost.unknown_because", help_text="Why the cost is not known, or empty."
     )
 
 

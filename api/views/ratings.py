@@ -14,9 +14,21 @@ from rest_framework.response import Response
 from annotation.exports.rating_pages import rating_page
 from annotation.exports.ratings import rating_rows
 from api.resources import Resource, endpoint
-from api.serializers.ratings import AddedSerializer, RatingsQuery, RatingsUpload, ScoresQuery
+from api.serializers.ratings import (
+    AddedSerializer,
+    RatingCostRequest,
+    RatingsQuery,
+    RatingsUpload,
+    ScoresQuery,
+    UploadedRaterSerializer,
+)
 from api.serializers.studies import QueuedImport
 from jobs.models import Job
+from machine_raters.services.rating_costs import (
+    UploadedRater,
+    state_rating_cost,
+    uploaded_raters,
+)
 from machine_raters.uploads.uploading import upload_verdicts
 from studies.instance_selection.score_rows import score_page, score_rows
 
@@ -80,6 +92,24 @@ class MachineRatings(Resource):
             body = QueuedImport({"job": added.public_id}).data
             return Response(body, status=202, headers={"Location": url})
         return Response(AddedSerializer(added).data)
+
+    @endpoint(gives=UploadedRaterSerializer, many=True)
+    def list(self) -> Any:
+        """List the machines whose ratings were uploaded.
+
+        With the number of their ratings, and what a rating cost, if somebody has said so.
+        """
+        return uploaded_raters(self.study())
+
+    @endpoint(detail=False, takes=RatingCostRequest, gives=UploadedRaterSerializer)
+    def cost(self) -> UploadedRater:
+        """Say what a rating of an uploaded machine cost.
+
+        In the study's currency; null if it is not known. Costs of judges follow from their prices.
+        """
+        study, name = self.study(), self.values["rater"]
+        state_rating_cost(study=study, by=self.by, **self.values)
+        return next(one for one in uploaded_raters(study) if one.name == name)
 
 
 class Scores(Resource):

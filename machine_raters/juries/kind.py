@@ -33,6 +33,7 @@ from machine_raters.messages import (
 )
 from machine_raters.models import Judge, Jury, MachineRater
 from machine_raters.services.raters import lock_in_use, machine_of, store_ratings
+from machine_raters.services.rating_costs import rating_costs
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -98,6 +99,14 @@ class JuryKind(Kind):
             .prefetch_related(Prefetch("members", Rater.objects.order_by("pseudonym")))
             .annotate(decided=_count(verdicts), without_label=_count(undecided))
         )
+
+    def listed(self, study: Study, **only: Any) -> list[Any]:
+        """Return juries with what a rating of each costs."""
+        juries = super().listed(study, **only)
+        costs = rating_costs(study) if juries else {}
+        for jury in juries:
+            jury.cost = costs[str(jury.rater)]
+        return juries
 
     def check_new(self, jury: Jury, rows: Mapping[str, Any]) -> None:
         if len(rows["members"]) < 2:

@@ -1,4 +1,4 @@
-"""Models of machine raters: judges, juries, baselines, and the synthetic items that judges are tested on."""
+"""Models of machine raters: judges, juries, baselines, costs, and the synthetic items that judges are tested on."""
 
 from machine_raters.models.baseline import (
     Abstention as Abstention,
@@ -15,6 +15,7 @@ from machine_raters.models.judge import (
 )
 from machine_raters.models.jury import Jury as Jury
 from machine_raters.models.machine_rater import MachineRater as MachineRater
+from machine_raters.models.stated_cost import StatedCost as StatedCost
 from machine_raters.models.synthetic import (
     SyntheticItem as SyntheticItem,
     SyntheticSet as SyntheticSet,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.models import HIT, Assignment, HITUnit, Rater, Rating
 from annotation.services.rating_writer import create_raters, provider_of
@@ -67,15 +67,6 @@ def check_name(study: Study, name: str) -> None:
 
 def create_rater(study: Study, name: str) -> Rater:
     return create_raters(study, {name: Rater.Kind.MACHINE})[name]
-
-
-def raters_from_elsewhere(study: Study) -> list[tuple[str, int]]:
-    """Return the names of machines that were not made here, and how many ratings each has."""
-    uploaded = Rater.objects.filter(
-        provider=provider_of(study), kind=Rater.Kind.MACHINE, machine_rater__isnull=True
-    )
-    counted = uploaded.annotate(n=Count("ratings")).filter(n__gt=0).order_by("external_id")
-    return list(counted.values_list("external_id", "n"))
 
 
 def unused_raters(study: Study, name: str) -> QuerySet[Rater]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,11 @@ RatingKey = tuple[str, str, str, str, str, int]
 
 @dataclass(frozen=True)
 class AddedRatings:
-    """How many ratings were stored, and how many had been stored before."""
+    """How many ratings were stored, how many had been stored before, and whose they are."""
 
     added: int
     known: int
+    raters: tuple[str, ...] = field(default=(), compare=False)
 
 
 def add_machine_ratings(*, study: Study, path: Path, limits: Limits = LIMITS) -> AddedRatings:
@@ -84,7 +85,7 @@ def _add(study: Study, table: RatingTable) -> AddedRatings:
     new = table.select(np.array(checks.new, dtype=np.int64))
     if len(new):
         _write(study, new, checks)
-    return AddedRatings(len(new), len(table) - len(new))
+    return AddedRatings(len(new), len(table) - len(new), tuple(checks.names))
 
 
 class _Checks:

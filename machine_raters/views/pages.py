@@ -26,6 +26,9 @@ from machine_raters.kind import Kind, Shown
 from machine_raters.kinds import KINDS
 from machine_raters.messages import (
     ASKED_AGAIN,
+    BAD_RATING_COST,
+    COST_REMOVED,
+    COST_STATED,
     DELETE_MACHINE,
     DELETES_MACHINE,
     EXCLUSION,
@@ -41,6 +44,7 @@ from machine_raters.messages import (
 )
 from machine_raters.models import Jury, MachineRater
 from machine_raters.models.machine_rater import MAX_REASON
+from machine_raters.models.stated_cost import MAX_RATING_COST
 from machine_raters.services.machine_raters import (
     create_machine_rater,
     delete_machine_rater,
@@ -49,9 +53,9 @@ from machine_raters.services.machine_raters import (
     reinstate_machine_rater,
     start_machine_rater,
 )
-from machine_raters.services.raters import raters_from_elsewhere
+from machine_raters.services.rating_costs import state_rating_cost, uploaded_raters
 from machine_raters.uploads.ratings import AddedRatings
-from machine_raters.uploads.uploading import VerdictsForm, upload_verdicts
+from machine_raters.uploads.uploading import RatingCostForm, VerdictsForm, upload_verdicts
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
@@ -117,9 +121,9 @@ def machine_raters_page(
     context = {"here": "judges", "study": study, "sections": sections}
     context["is_adding"] = add or refused or verdicts_form
     if page == "judges":
-        context["verdicts_form"] = verdicts_form or VerdictsForm()
+        context["verdicts_form"] = verdicts_form or VerdictsForm(study)
         context["adds_verdicts"] = verdicts_form or add == VERDICTS
-        context["from_elsewhere"] = raters_from_elsewhere(study)
+        context["from_elsewhere"] = uploaded_raters(study)
     status = 400 if refused or verdicts_form else 200
     return render(request, "machine_raters/machine_raters.html", context, status=status)
 
@@ -260,7 +264,7 @@ def check(request: HttpRequest, study_id: str, set_id: str, judge_id: str) -> Ht
 def upload(request: HttpRequest, study_id: str) -> HttpResponse:
     """Store an uploaded file; what is wrong with it is shown by line."""
     study = study_for(request.user, study_id)
-    form = VerdictsForm(request.POST, request.FILES)
+    form = VerdictsForm(study, request.POST, request.FILES)
     if form.is_valid():
         values = form.cleaned_data
         with told_on(form):
@@ -274,6 +278,25 @@ def upload(request: HttpRequest, study_id: str) -> HttpResponse:
             messages.success(request, sentence)
             return redirect("machine_raters:judges", study.pk)
     return machine_raters_page(request, study, verdicts_form=form)
+
+
+@require_POST
+@researchers_only
+def rating_cost(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Store what a rating of a machine cost that rated elsewhere."""
+    study, name = study_for(request.user, study_id), request.POST.get("rater", "")
+    form = RatingCostForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, BAD_RATING_COST.format(most=MAX_RATING_COST), extra_tags="bad_cost")
+        return redirect(f"{reverse('machine_raters:judges', args=[study.pk])}#elsewhere")
+    with told(request):
+        by = cast(User, request.user)
+        cost = form.cleaned_data["cost"]
+        state_rating_cost(study=study, rater=name, cost=cost, by=by)
+        sentence = COST_REMOVED if cost is None else COST_STATED
+        facts = {"name": name, "amount": cost, "currency": study.currency}
+        messages.success(request, sentence.format(**facts))
+    return redirect(f"{reverse('machine_raters:judges', args=[study.pk])}#elsewhere")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

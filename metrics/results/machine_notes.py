@@ -7,8 +7,8 @@ from typing import Any
 
 from machine_raters.forms import JUDGE_CRITERIA, JUDGE_SETTINGS
 from machine_raters.judging.presets import preset_named
-from machine_raters.judging.progress import progress_of
 from machine_raters.models import Judge
+from machine_raters.services.rating_costs import rating_costs
 from metrics.models import Licence
 from metrics.results.stopping_page import cost_of_rating
 from studies.models import Study
@@ -68,17 +68,11 @@ def licence_of(name: str, licences: Sequence[Licence]) -> str:
 
 
 def costs_of(study: Study) -> dict[str, Decimal]:
-    """Return what a rating costs, of annotators and of those judges of which it is known."""
+    """Return what a rating costs, of annotators and of those machine raters of which it is known."""
     each = cost_of_rating(study)
     costs = {} if each is None else {"annotators": Decimal(each)}
-    judges = list(Judge.objects.filter(study=study).select_related("rater"))
-    progress = progress_of(study, judges) if judges else {}
-    for judge in judges:
-        found = progress[judge.pk]
-        answers = sum(model.answers for model in found.models)
-        if found.cost.amount is not None and answers and judge.rater is not None:
-            costs[judge.rater.pseudonym] = Decimal(found.cost.amount) / answers
-    return costs
+    machines = rating_costs(study).items()
+    return costs | {name: one.amount for name, one in machines if one.amount is not None}
 
 
 def _in_words(each: Decimal, study: Study) -> str:

@@ -46,6 +46,7 @@ class StudyEvent(models.Model):
         DELETE_MACHINE = "delete-machine-rater", "deleted a machine rater"
         EXCLUDE_MACHINE = "exclude-machine-rater", "excluded a machine rater"
         REINSTATE_MACHINE = "reinstate-machine-rater", "reinstated a machine rater"
+        STATE_COST = "state-rating-cost", "said what a machine's rating cost"
         JOIN_MACHINES = "join-machine-raters", "joined the judges of one model"
         ADD_EXAMPLES = "add-examples", "named a set of examples for judges"
         DELETE_EXAMPLES = "delete-examples", "deleted a set of examples"

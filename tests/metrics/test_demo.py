@@ -17,6 +17,7 @@ from jobs.clock import database_now
 from jobs.models import Job
 from jobs.worker import run_job
 from machine_raters.models import Judge, Verdict
+from machine_raters.services.rating_costs import rating_costs
 from metrics.demo import demo_study_of, half_way_demo_of, load_demo, start_demo
 from metrics.models import ReportSnapshot
 from metrics.removing import delete_simulated_study
@@ -73,6 +74,19 @@ def results(finished: Study) -> CriterionSection:
     assert report is not None
     assert report.simulated
     return report.criteria["preference"]
+
+
+def test_the_invented_judges_have_invented_costs_and_say_so(ruth, finished, client):
+    assert {name: one.amount for name, one in rating_costs(finished).items()} == {
+        GOOD: Decimal("0.0035"),
+        BIASED: Decimal("0.0002"),
+        RULE: 0,
+    }
+    client.force_login(ruth)
+    figures = client.get(reverse("metrics:results-tab", args=[finished.pk, "machines"])).context
+    assert "cost-agreement" in {figure.name for figure in figures["figures"]}
+    page = client.get(reverse("machine_raters:judges", args=[finished.pk])).content.decode()
+    assert page.count("all simulated") == 2
 
 
 def test_one_system_wins_and_the_others_are_not_told_apart(results):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from annotation.models import Rater, Rating
-from machine_raters.exported_raters import machine_rater_rows
+from machine_raters.exported_raters import UPLOADED as UPLOADED_KIND, machine_rater_rows
 from machine_raters.models import Baseline, Judge, Jury
 from metrics.results.machine_notes import costs_of, settings_of
 from studies.models import Study
@@ -76,7 +76,7 @@ def _uploaded(study: Study, known: set[str]) -> Iterator[tuple[str, ...]]:
     )
     pairs = names.values_list("rater__pseudonym", "criterion__name", "criterion__position")
     for name, criterion, _ in pairs.distinct():
-        yield name, criterion, "uploaded", UPLOADED
+        yield name, criterion, UPLOADED_KIND, UPLOADED
 
 
 def _rule_in_words(settings: Row) -> str:
@@ -94,6 +94,7 @@ _WHAT: dict[str, Callable[[Row], str]] = {
     "jury": lambda settings: (
         f"{Jury.Rule(settings['rule']).label}; members: {', '.join(settings['members'])}"
     ),
+    UPLOADED_KIND: lambda _: UPLOADED,
 }
 
 

@@ -1,6 +1,6 @@
 """What machine raters and annotators cost, beside how often they give the label of an annotator."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tiebreak.digits import money
 from tiebreak.reading.charts.costs import cost_chart
@@ -17,6 +17,8 @@ from tiebreak.report.model.report import CriterionSection
 PER = 100  # ratings, of which costs are told
 PEOPLE = "annotators"
 TITLE = "Agreement with an annotator, by cost"
+NOT_KNOWN = "Not drawn, because what a rating costs is not known: {of}."
+MAX_NAMED = 3
 DEARER = "An annotator costs {times} times as much as {machine}"
 READING = (
     "A mark is a rater: how often it gives the label of one annotator drawn at random, with its 95% interval for these"
@@ -53,6 +55,15 @@ def cost_figure(
         x_label=f"{currency} for {PER} ratings",
         y_label=EQUAL_LABELS_AXIS,
     )
+    sentence = _without_cost([name for name in ceilings if name not in known])
     columns = ("rater", f"{currency} for {PER} ratings", *ESTIMATE_COLUMNS)
     rows = estimate_rows(((name, money(cost)), one) for _, name, cost, one in raters)
-    return Figure("cost-agreement", finding, "", chart, columns, rows, READING, title=TITLE)
+    return Figure("cost-agreement", finding, sentence, chart, columns, rows, READING, title=TITLE)
+
+
+def _without_cost(names: Sequence[str]) -> str:
+    """Return who is not drawn, because what their ratings cost is not known."""
+    if not names:
+        return ""
+    of = ", ".join(names) if len(names) <= MAX_NAMED else f"{len(names)} machine raters"
+    return NOT_KNOWN.format(of=of)
