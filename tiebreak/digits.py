@@ -5,7 +5,7 @@ kinds; nor are the ticks of an axis.
 """
 
 from decimal import ROUND_HALF_UP, Decimal
-from math import isfinite
+from math import floor, isfinite, log10
 
 
 def rounded(number: Decimal | float, decimals: int) -> str:
@@ -76,3 +76,14 @@ def in_cents(amount: Decimal | float) -> Decimal:
 def money(amount: Decimal | float) -> str:
     """Return an amount of money without its currency."""
     return rounded(amount, 2)
+
+
+def small_money(amount: Decimal | float) -> str:
+    """Return a price without its currency, which may be of less than a cent and is then never told as 0.
+
+    >>> small_money(12.5), small_money(0.35), small_money(0.00123), small_money(0)
+    ('12.50', '0.35', '0.0012', '0.00')
+    """
+    if amount == 0 or amount >= 0.01:
+        return money(amount)
+    return rounded(amount, 1 - floor(log10(amount)))

@@ -12,10 +12,11 @@ from machine_raters.services.rating_costs import rating_costs
 from metrics.models import Licence
 from metrics.results.stopping_page import cost_of_rating
 from studies.models import Study
-from tiebreak.digits import money
+from tiebreak.digits import small_money
 from tiebreak.reading.figures.machines.costs import PER
 from tiebreak.report.model.report import CriterionSection
 
+FREE = "free"
 # What is asked, and of which model; the rest of the settings is its name, its place and its price.
 NOT_COMPARED = {"name", *JUDGE_CRITERIA, "server", "instructions", "prompt_price", "answer_price"}
 COMPARED = [name for name in JUDGE_SETTINGS if name not in NOT_COMPARED]
@@ -76,4 +77,4 @@ def costs_of(study: Study) -> dict[str, Decimal]:
 
 
 def _in_words(each: Decimal, study: Study) -> str:
-    return f"{money(PER * each)} {study.currency} for {PER} ratings"
+    return f"{small_money(PER * each)} {study.currency} for {PER} ratings" if each else FREE

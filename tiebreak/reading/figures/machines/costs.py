@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tiebreak.digits import money
+from tiebreak.digits import small_money
 from tiebreak.reading.charts.costs import cost_chart
 from tiebreak.reading.charts.curves import Series
 from tiebreak.reading.charts.svg import kinds_of
@@ -57,7 +57,7 @@ def cost_figure(
     )
     sentence = _without_cost([name for name in ceilings if name not in known])
     columns = ("rater", f"{currency} for {PER} ratings", *ESTIMATE_COLUMNS)
-    rows = estimate_rows(((name, money(cost)), one) for _, name, cost, one in raters)
+    rows = estimate_rows(((name, small_money(cost)), one) for _, name, cost, one in raters)
     return Figure("cost-agreement", finding, sentence, chart, columns, rows, READING, title=TITLE)
 
 

@@ -5,7 +5,7 @@ from math import isnan
 
 import numpy as np
 
-from tiebreak.digits import money
+from tiebreak.digits import small_money
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, estimate_rows
@@ -57,7 +57,7 @@ def prompt_grid_figure(
         for name in names
     ]
     chart = interval_chart(rows, finding=TITLE, label=AXIS, bounds=(0, 1))
-    each = {name: money(PER * costs[name]) for name in names if name in costs}
+    each = {name: small_money(PER * costs[name]) for name in names if name in costs}
     cells = estimate_rows(
         ((name, *settings[name].values(), each.get(name), correlations.get(name)), agreements[name])
         for name in names
