@@ -19,6 +19,8 @@ from tiebreak.asking.prompts import INSTRUCTIONS
 
 NO_SUCH_COLUMN = "No item has a column {column}. Please name one that the items have."
 REFERENCE_NOT_SHOWN = "Please let the judge read the reference, too, or leave its column empty."
+# How many items are looked at for their columns, and how many columns a page names.
+ITEMS_SEEN, MAX_NAMED = 200, 20
 NO_CRITERION = "Please choose at least one criterion that this judge is to rate by."
 # What a judge rates by is chosen with its settings, and stored in rows of its own.
 JUDGE_CRITERIA = ("criterion", "criteria")
@@ -129,6 +131,18 @@ class JudgeForm(MachineRaterForm):
         sets.queryset = study.example_sets.all()
         if len(names) == 1:
             self.fields["asks_together"].widget = forms.HiddenInput()
+        self._name_columns()
+
+    def _name_columns(self) -> None:
+        """Say which columns the items have that could be the reference, or ask for none."""
+        instances = Instance.objects.filter(dataset=self.study.dataset_id).exclude(metadata={})
+        seen = instances.order_by("pk").values_list("metadata", flat=True)[:ITEMS_SEEN]
+        columns = sorted({name for metadata in seen for name in metadata})
+        field = self.fields["reference_field"]
+        if not columns:
+            field.widget = forms.HiddenInput()
+        elif len(columns) <= MAX_NAMED:
+            field.help_text = f"{field.help_text} Columns of the items: {', '.join(columns)}."
 
     @classmethod
     def defaults(cls, asked: Mapping[str, Any]) -> dict[str, Any]:

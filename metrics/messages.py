@@ -79,6 +79,8 @@ PILOT_WITHOUT_COMPONENTS = (
     "This study compares no systems, or its report is older than the planner: look at its results"
     " once, and the report is made again."
 )
+PILOT_SAVES = "In the pilot, ratings of some pairs are saved by choosing {ways}"
+PILOT_SAVES_NOTHING = "In the pilot, no way of choosing is shown to save ratings"
 
 # Parts of a study.
 OF_A_PART = (
@@ -132,6 +134,7 @@ NO_MEMBER_THERE = (
 )
 SYSTEM_JOINED = "{name} joined the study. Machine raters judge it in a study of its own."
 MACHINES_JUDGE = "Machine raters judge {name} as far as they can. {waiting}"
+RATED_ELSEWHERE = "it rates elsewhere, so upload its verdicts in the system's own study."
 TEXTS_MISSING = (
     "{name} has no text of its own for {lacking} of the study's {instances} instances, so it would be judged on"
     " other instances than the systems on the board. Add the missing texts, and let it join then."

@@ -1,7 +1,7 @@
 """The Generate & select page: generating texts, scoring separability, selecting instances."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import partial
@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.pilot_doubts import frames_for
-from annotation.pilot_gains import pilot_gains
+from annotation.pilot_gains import PilotGain, pilot_gains
 from annotation.services.dummy_texts import dummy_texts, remove_dummy_generations
 from annotation.services.planning import draw_and_plan, forecast_plan, take_all_and_plan
 from jobs.models import Job
@@ -33,6 +33,8 @@ from metrics.messages import (
     JOBS_ENDED,
     NO_DATASET,
     NO_SUCH_JOB,
+    PILOT_SAVES,
+    PILOT_SAVES_NOTHING,
     SCORING_STARTED,
     TRIAL_STARTED,
 )
@@ -65,7 +67,7 @@ from tiebreak.digits import money
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.identifiers import looks_like_public_id
 from tiebreak.reading.figures.separability import alignments_figure
-from tiebreak.reading.shown import number
+from tiebreak.reading.shown import Number, number
 from tiebreak.similarity import similarity_title
 from tiebreak.stats.design.drawing import drawn_from
 from tiebreak.stats.design.separability import scenario_shares
@@ -275,13 +277,28 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
         ],
         "plan": plan,
         "chosen": chosen,
-        "gains": [
-            (way, [number(way.gains[p], low=0, high=2, reference=1) for p in previews if way.gains])
-            for way in gains
-        ],
+        "gains": [(way, _gains_by_pair(way, names)) for way in gains],
+        "pilot_finding": _pilot_finding(gains),
         "cost": _cost(study, plan.places),
         "design": _entered(form),
     }
+
+
+def _gains_by_pair(way: PilotGain, names: dict[int, str]) -> list[tuple[str, Number]]:
+    return [
+        (f"{names[a]} – {names[b]}", number(gain, low=0, high=2, reference=1))
+        for (a, b), gain in way.gains.items()
+    ]
+
+
+def _pilot_finding(gains: Sequence[PilotGain]) -> str:
+    """Return which ways of choosing are shown to save ratings, for some pair of systems."""
+    saving = [
+        way.design
+        for way in gains
+        if any(gain.has_interval and gain.low > 1 for gain in way.gains.values())
+    ]
+    return PILOT_SAVES.format(ways="; ".join(saving)) if saving else PILOT_SAVES_NOTHING
 
 
 def _cost(study: Study, places: int) -> str:

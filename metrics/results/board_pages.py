@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from metrics.licensing.services import in_force
 from metrics.messages import (
     BOARD_PUBLISHED,
     BOARD_WITHDRAWN,
@@ -78,6 +79,7 @@ def board_page(request: HttpRequest, public_id: str) -> HttpResponse:
     context["can_hide"] = compares_systems(study)
     context["is_closed"] = study.status == Study.Status.CLOSED
     context["joined"] = study.joined_systems.select_related("study", "system")
+    context["is_licensed"] = in_force(study).filter(category="").exists()
     context["to_join"] = [] if study.status == Study.Status.DRAFT else systems_to_join(study)
     status = 400 if form.is_bound else 200
     return render(request, "metrics/board.html", context, status=status)
@@ -108,12 +110,14 @@ def join(request: HttpRequest, study: Study) -> HttpResponse:
         texts, by = request.FILES.get("texts"), cast(User, request.user)
         name = request.POST.get("name" if texts else "system", "").strip()
         joined = study.joined_systems.filter(system__name=name).first()
+        is_new = joined is None
         if joined is None:
             joined = join_system(study=study, name=name, texts=texts, by=by)
             messages.success(request, SYSTEM_JOINED.format(name=name))
         waiting = let_machines_judge(joined=joined, by=by)
         sentences = " ".join(f"{machine} waits: {why}" for machine, why in waiting.items())
-        messages.info(request, MACHINES_JUDGE.format(name=name, waiting=sentences).strip())
+        if waiting or not is_new:
+            messages.info(request, MACHINES_JUDGE.format(name=name, waiting=sentences).strip())
     return redirect("metrics:board", study.pk)
 
 

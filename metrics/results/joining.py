@@ -20,12 +20,14 @@ from machine_raters.services.machine_raters import (
     machine_rater_named,
     start_machine_rater,
 )
+from machine_raters.services.rating_costs import uploaded_raters
 from metrics.licensing.follow_ups import select_instances
 from metrics.messages import (
     JOIN_NEEDS_PAIRS,
     JOIN_OF_DRAFT,
     JOINED_ALREADY,
     NO_MEMBER_THERE,
+    RATED_ELSEWHERE,
     TEXTS_MISSING,
 )
 from metrics.results.selectors import rating_table
@@ -109,7 +111,7 @@ def let_machines_judge(*, joined: JoinedSystem, by: User | None = None) -> dict[
     """Let the study's machine raters judge a system that joined, as far as each can now.
 
     They are copied with their settings and under their names. Returns why some wait, by name: a jury until
-    its members have answered.
+    its members have answered, and a machine that rates elsewhere until its ratings are uploaded.
     """
     waiting = {}
     machines = joined.joined.machine_raters.filter(excluded=False).exclude(kind=Kind.SYNTHETIC_SET)
@@ -120,7 +122,9 @@ def let_machines_judge(*, joined: JoinedSystem, by: User | None = None) -> dict[
             _let_judge(machine_rater_named(joined.joined, machine.public_id), joined.study, by)
         except DomainError as refusal:
             waiting[machine.name] = refusal.message
-    return waiting
+    there = {one.name for one in uploaded_raters(joined.study)}
+    uploaded = [one.name for one in uploaded_raters(joined.joined) if one.name not in there]
+    return waiting | dict.fromkeys(uploaded, RATED_ELSEWHERE)
 
 
 def _let_judge(machine: Any, study: Study, by: User | None) -> None:

@@ -49,8 +49,12 @@ def known_families(setting: str) -> dict[str, str]:
 
 
 def models_of(study: Study, machines: set[str]) -> dict[str, str]:
-    """Return the systems of a study and its machine raters by name, each with its model or else its name."""
+    """Return the systems of a study and its machine raters by name, each with its model or else its name.
+
+    A simple rater is no model.
+    """
     systems = {one.name: one.language_model or one.name for one in study.ordered_systems()}
     judges = study.machine_raters.values_list("rater__pseudonym", "judge__language_model")
+    simple = study.machine_raters.filter(kind="baseline").values_list("rater__pseudonym", flat=True)
     known = {name: model for name, model in judges if name and model}
-    return {**systems, **{name: known.get(name, name) for name in sorted(machines)}}
+    return {**systems, **{name: known.get(name, name) for name in sorted(machines - {*simple})}}

@@ -13,6 +13,7 @@ from annotation.exports.tables import separability_rows
 from annotation.services.planning import plan_hits
 from jobs.models import Job
 from jobs.services import STOPPED
+from metrics.messages import PILOT_SAVES_NOTHING
 from metrics.planning.generate_select import _marked
 from studies.instance_selection.scoring import score_separability
 from studies.models import (
@@ -584,6 +585,15 @@ def test_a_preview_with_a_pilot_compares_all_ways_of_choosing(researcher_client,
         assert way.design.capitalize() in html.unescape(page.text)
         assert bool(gains) != bool(way.refusal)
         assert way.refusal in html.unescape(page.text)
+    saves = [
+        way.design
+        for way, of in shown
+        if way.gains and any(one.low > 1 for one in way.gains.values())
+    ]
+    finding = page.context["previews"]["pilot_finding"]
+    assert all(design in finding for design in saves)
+    assert (finding == PILOT_SAVES_NOTHING) == (not saves)
+    assert finding in html.unescape(page.text)
     without = researcher_client.get(part(draft, "selection-preview"), asked | {"pilot": ""})
     assert without.context["previews"]["gains"] == []
 

@@ -11,6 +11,7 @@ from annotation.imports.study_import import import_study
 from annotation.models import Place, Rating
 from machine_raters.models import MachineRater
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
+from machine_raters.uploads.ratings import add_machine_ratings
 from metrics.models import Licence
 from metrics.results.joining import join_system, let_machines_judge, systems_to_join
 from metrics.results.sections import refresh_section, stored_section
@@ -196,6 +197,19 @@ def test_machine_raters_go_on_where_they_stopped(study, model):
     number = Rating.objects.count()
     assert let_machines_judge(joined=joined) == {}
     assert Rating.objects.count() == number
+
+
+def test_a_machine_that_rates_elsewhere_waits_for_an_upload(study, tmp_path):
+    unit = study.units.first()
+    row = {"unit": unit.key, "rater": "far", "kind": "machine", "label": -1}
+    (tmp_path / "far.jsonl").write_text(json.dumps(row))
+    add_machine_ratings(study=study, path=tmp_path / "far.jsonl")
+    joined = join_system(study=study, name="late")
+    assert [*let_machines_judge(joined=joined)] == ["far"]
+    there = row | {"unit": joined.study.units.first().key}
+    (tmp_path / "there.jsonl").write_text(json.dumps(there))
+    add_machine_ratings(study=joined.study, path=tmp_path / "there.jsonl")
+    assert let_machines_judge(joined=joined) == {}
 
 
 def test_a_system_joins_once_and_not_one_that_competes(study):

@@ -1,5 +1,6 @@
 """The figure of machine raters' preference for their own model family."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
@@ -53,8 +54,7 @@ def family_bias_figures(
         for name, one in section.items()
         if one.difference.is_defined
     ]
-    reasons = [f"{name}: {reason}" for name, one in section.items() if (reason := _reason(one))]
-    sentence = " ".join(reasons)
+    sentence = _reasons({name: one for name, one in section.items() if name not in (simple or ())})
     if not rows:
         return [empty_figure(NAME, TITLE, sentence or "No machine rater compared the systems.")]
     chart = interval_chart(
@@ -78,6 +78,14 @@ def family_bias_figures(
 def _about(name: str, one: FamilyPreference) -> tuple[str | int, ...]:
     systems = ("; ".join(one.own), "; ".join(one.others))
     return (name, one.family, *systems, one.n_units, one.n_without_family)
+
+
+def _reasons(section: Mapping[str, FamilyPreference]) -> str:
+    """Return what is missing, each reason once with all whom it is about. A simple rater has no family."""
+    names = defaultdict(list)
+    for name, one in section.items():
+        names[_reason(one)].append(name)
+    return " ".join(f"{', '.join(of)}: {reason}" for reason, of in names.items() if reason)
 
 
 def _reason(one: FamilyPreference) -> str:

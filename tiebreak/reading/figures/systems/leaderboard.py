@@ -74,8 +74,8 @@ ONLY_MACHINES = (
     " a licence in force for all items, no ranks, and errors that no annotator has seen."
 )
 UNLICENSED = (
-    "{systems} rated by machine raters alone are left out, because none of these is known to have a"
-    " licence in force for all items."
+    "Left out: {systems} rated by machine raters alone, none of which is known to have a licence in force for"
+    " all items."
 )
 ANNOTATORS, EQUAL, POWERED, BY = "annotators", "held equal", "prediction-powered", "by {machine}"
 BOTH, ALONE = "annotators", "machines only"
