@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs.models import Job
+from machine_raters.forms import JudgeForm
 from machine_raters.kinds import KINDS
 from machine_raters.models import MachineRater, SyntheticVerdict
 from studies.models import Instance, Membership
@@ -79,6 +80,14 @@ def test_a_reference_from_a_column_that_does_not_exist_or_is_not_shown_is_refuse
     assert refused.status_code == 400
     (problem,) = refused.json()["problems"]
     assert (problem["field"], problem["code"]) == ("reference_field", code)
+
+
+def test_the_form_of_a_judge_names_the_columns_that_could_be_the_reference(study):
+    assert JudgeForm(study)["reference_field"].is_hidden
+    Instance.objects.filter(dataset=study.dataset).update(metadata={"written": "x", "topic": "y"})
+    field = JudgeForm(study)["reference_field"]
+    assert not field.is_hidden
+    assert field.help_text.endswith(": topic, written.")
 
 
 @each_kind

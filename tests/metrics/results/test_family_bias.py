@@ -8,8 +8,11 @@ from django.urls import reverse
 
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
+from annotation.models import Rater
+from machine_raters.models import Baseline
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report, watermark
+from studies.design.family_rows import models_of
 from studies.models import Study, StudyEvent, System
 from tests.annotation.exports.test_study_export import rated
 from tests.api.clients import at, problem_of, program
@@ -17,7 +20,10 @@ from tests.architecture.test_roles import member
 from tests.pages import send_step
 from tiebreak import analyze
 from tiebreak.cli import main
+from tiebreak.reading.figures.machines.family_bias import family_bias_figures
 from tiebreak.report.families import parsed_families
+from tiebreak.report.model.machines import FamilyPreference
+from tiebreak.stats import undefined
 
 pytestmark = pytest.mark.django_db
 NAME = "family_bias"
@@ -61,6 +67,26 @@ def test_a_proposal_is_shown_and_not_used_until_it_is_entered(study):
     assert rows_on(client, study)[second] == ("Llama", "")
     [event] = study.events.filter(verb=StudyEvent.Verb.ANALYSIS)
     assert (event.by.username, event.details["from"]) == ("owner", "")
+
+
+def test_a_simple_rater_is_asked_for_no_family_and_a_reason_is_said_once(study):
+    rule = Rater.objects.filter(ratings__unit__study=study, pseudonym="judge").distinct().get()
+    assert "judge" in rows_on(member(study, "owner"), study)
+    criterion = study.criteria.get()
+    Baseline.objects.create(
+        study=study, kind="baseline", name="judge", rater=rule, criterion=criterion, method="longer"
+    )
+    asked = models_of(study, {"judge", "gpt"})
+    assert "gpt" in asked
+    assert "judge" not in asked
+    missing = undefined("No family of this machine rater is declared.")
+    undeclared = FamilyPreference(
+        machine=missing, humans=missing, difference=missing, family="", own=(), others=(), n_units=0,
+        n_without_family=0,
+    )  # fmt: skip
+    section = dict.fromkeys(("gpt", "llama", "rule"), undeclared)
+    [figure] = family_bias_figures(section, simple=["rule"])
+    assert figure.sentence == f"gpt, llama: {missing.reason}"
 
 
 def test_the_interface_declares_them_and_refuses_what_is_mistyped(study):

@@ -19,7 +19,7 @@ from tiebreak.reading.figures.machines.by_criterion import (
     criteria_figure,
     first_shown_figure,
 )
-from tiebreak.reading.figures.machines.costs import DEARER
+from tiebreak.reading.figures.machines.costs import DEARER, NOT_KNOWN
 from tiebreak.reading.figures.machines.stand_in import (
     BEST_POSSIBLE,
     MAX_CATEGORIES,
@@ -148,7 +148,20 @@ def test_costs_are_drawn_against_agreement_where_they_are_known(study, admin_cli
     report = stored_report(study.report_snapshots.get(digest=""))
     found = report.criteria["preference"].noise_ceiling["machine 02"]
     assert [row[2] for row in figure.rows] == [found.annotators.value, found.agreement.value]
+    assert figure.sentence == NOT_KNOWN.format(of="10 machine raters")
     assert "machine 02" in admin_client.get(file).text
     monkeypatch.setattr(document, "costs_of", lambda _: known)
     (section,) = document.cost_sections(study, report)
     assert [block.name for block in section.blocks] == ["cost-agreement"]
+
+
+@pytest.mark.django_db
+def test_a_price_below_a_cent_is_never_told_as_nothing(study, admin_client, monkeypatch):
+    known = {"annotators": Decimal("0.5"), "machine 02": Decimal("0.0000012"), "machine 03": 0}
+    monkeypatch.setattr(question_pages, "costs_of", lambda _: known)
+    address = reverse("metrics:results-tab", args=[study.pk, "machines"])
+    picture, figure = admin_client.get(address).context["figures"]
+    assert ("machine 02", "0.00012") in [row[:2] for row in figure.rows]
+    assert f"0.00012 {study.currency} for 100 ratings" in picture.chart.page()
+    assert "free" in picture.chart.page()
+    assert " 0.00 " not in picture.chart.page()
