@@ -11,6 +11,7 @@ from django.test import Client
 from playwright.sync_api import Page
 
 from annotation.imports.study_import import import_study
+from metrics.demo import load_demo
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report
 from studies.instance_selection.scoring import score_separability
@@ -121,3 +122,22 @@ def test_no_chart_is_cut_scrolls_or_has_labels_on_each_other(page: Page, live_se
             faults += [f"{path} at {width}: {fault}" for fault in page.evaluate(FAULTS)]
     assert drawn > 20
     assert not faults, "\n".join(faults)
+
+
+# The heights at which cells of a rater begin, of each rater of the picture.
+LINES = """() => [...document.querySelectorAll('.lead-figure tbody tr')].map(
+  row => new Set([...row.children].map(cell => Math.round(cell.getBoundingClientRect().top))).size
+)"""
+
+
+@pytest.mark.thorough
+def test_a_rater_has_two_lines_on_a_phone_however_many_kinds(page: Page, live_server):
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    study = load_demo(owner=ruth, say=lambda _: None)
+    log_in(page, live_server.url)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/machines/")
+    assert page.locator(".lead-figure tbody tr").first.locator("td").count() == 5
+    lines = page.evaluate(LINES)
+    assert len(lines) == 5
+    assert set(lines) == {2}
