@@ -4,6 +4,7 @@ from rest_framework.routers import SimpleRouter
 import studies.converters  # noqa: F401  registers public_id
 from api import pages
 from api.views import schema
+from api.views.boards import Boards
 from api.views.channels import Channels
 from api.views.invitations import Invitations
 from api.views.items import Items, ReferenceUnits
@@ -29,6 +30,7 @@ router.register(f"{STUDY}channels", Channels, "channel")
 router.register(f"{STUDY}participants", Participants, "participant")
 router.register(f"{STUDY}jobs", Jobs, "job")
 router.register(f"{STUDY}invitations", Invitations, "invitation")
+router.register(f"{STUDY}board", Boards, "board")
 router.register(f"{STUDY}webhooks", Webhooks, "webhook")
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),

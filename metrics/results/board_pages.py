@@ -30,11 +30,12 @@ from metrics.results.board import (
     stored_board,
     withdraw_board,
 )
-from metrics.results.joining import join_system, let_machines_judge, systems_to_join
+from metrics.results.joining import join_or_go_on, systems_to_join
 from metrics.results.sections import stored_section
 from metrics.results.selectors import is_simulated, stored_report
 from studies.access import changes_study, researchers_only, right_for, study_for
 from studies.models import Study
+from studies.public_address import public_url
 from studies.refusals import told, told_on
 from tiebreak.reading.figures.systems.leaderboard import board_figure
 from tiebreak.reading.while_open import while_unreached
@@ -71,7 +72,7 @@ def board_page(request: HttpRequest, public_id: str) -> HttpResponse:
     board = board_for(study)
     context = {"here": "systems", "study": study, "form": form, "board": board}
     context["address"] = (
-        request.build_absolute_uri(reverse("metrics:public-board", args=[board.public_id]))
+        public_url(request, reverse("metrics:public-board", args=[board.public_id]))
         if board.published_at
         else ""
     )
@@ -109,12 +110,9 @@ def join(request: HttpRequest, study: Study) -> HttpResponse:
     with told(request):
         texts, by = request.FILES.get("texts"), cast(User, request.user)
         name = request.POST.get("name" if texts else "system", "").strip()
-        joined = study.joined_systems.filter(system__name=name).first()
-        is_new = joined is None
-        if joined is None:
-            joined = join_system(study=study, name=name, texts=texts, by=by)
+        is_new, waiting = join_or_go_on(study=study, name=name, texts=texts, by=by)
+        if is_new:
             messages.success(request, SYSTEM_JOINED.format(name=name))
-        waiting = let_machines_judge(joined=joined, by=by)
         sentences = " ".join(f"{machine} waits: {why}" for machine, why in waiting.items())
         if waiting or not is_new:
             messages.info(request, MACHINES_JUDGE.format(name=name, waiting=sentences).strip())

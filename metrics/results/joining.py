@@ -107,6 +107,22 @@ def _companion(study: Study, system: System, instances: list[int]) -> Study:
     return made
 
 
+def join_or_go_on(
+    *, study: Study, name: str, texts: Upload | None = None, by: User | None = None
+) -> tuple[bool, dict[str, str]]:
+    """Let a system join unless it did already, and machine raters judge it as far as each can now.
+
+    Returns whether it joined now, and why some machine raters wait, by name. Texts are never left unread:
+    with them, a system that joined already is refused.
+    """
+    joined = study.joined_systems.filter(system__name=name).first()
+    is_new = joined is None or texts is not None
+    if is_new:
+        joined = join_system(study=study, name=name, texts=texts, by=by)
+    assert joined is not None
+    return is_new, let_machines_judge(joined=joined, by=by)
+
+
 def let_machines_judge(*, joined: JoinedSystem, by: User | None = None) -> dict[str, str]:
     """Let the study's machine raters judge a system that joined, as far as each can now.
 

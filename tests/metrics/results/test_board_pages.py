@@ -10,6 +10,7 @@ from metrics.results.board import hidden_draw, hide_part, publish_board, withdra
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report, watermark
 from studies.models import Generation, Study
+from tests.api.clients import at, problem_of, program
 from tests.metrics.licensing.test_licences import requests, stored, study
 from tests.refusals import refused
 
@@ -143,3 +144,19 @@ def test_only_who_may_change_the_study_publishes(study, client):
     computed(close(study))
     assert client.post(reverse("metrics:publish-board", args=[study.pk])).status_code == 302
     assert not Board.objects.filter(published_at__isnull=False).exists()
+
+
+def test_a_program_hides_publishes_and_withdraws_as_the_pages_do(study, admin_user, client):
+    one = program(admin_user)
+    shown = one.get(at("board-list", study.pk)).json()
+    assert (shown["hidden_percent"], shown["hidden_seed"], shown["address"]) == (None,) * 3
+    hide = {"percent": 50, "seed": 3}
+    hidden = one.post(at("board-hide", study.pk), hide, content_type="application/json").json()
+    assert (hidden["hidden_percent"], hidden["hidden_seed"]) == (50, 3)
+    assert problem_of(one.post(at("board-publish", study.pk))) == (409, "board_not_computed")
+    computed(close(study))
+    where = one.post(at("board-publish", study.pk)).json()["address"]
+    assert client.get(where).status_code == 200
+    assert one.post(at("board-withdraw", study.pk)).json()["address"] is None
+    assert client.get(where).status_code == 404
+    assert {one.by for one in study.events.filter(verb__endswith="board")} == {admin_user}

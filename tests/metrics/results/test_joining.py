@@ -13,11 +13,17 @@ from machine_raters.models import MachineRater
 from machine_raters.services.machine_raters import create_machine_rater, start_machine_rater
 from machine_raters.uploads.ratings import add_machine_ratings
 from metrics.models import Licence
-from metrics.results.joining import join_system, let_machines_judge, systems_to_join
+from metrics.results.joining import (
+    join_or_go_on,
+    join_system,
+    let_machines_judge,
+    systems_to_join,
+)
 from metrics.results.sections import refresh_section, stored_section
 from metrics.results.services import refresh_report, watermark
 from recruitment.models import Channel
 from studies.models import Generation, Study, System
+from tests.api.clients import at, problem_of, program
 from tests.machine_raters.judging.scripted import material, model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.machine_raters.juries.test_juries import jury_of
@@ -280,3 +286,23 @@ def test_a_file_that_lacks_an_instance_is_refused_and_a_name_is_given_once(study
     assert not study.dataset.systems.filter(name="filed").exists()
     with refused("name_taken"):
         join_system(study=study, name="old", texts=texts({"instance": "i0", "text": "x"}))
+
+
+def test_a_program_lets_a_system_join_and_machine_raters_go_on(study, model, admin_user):
+    judged(study, model)
+    client, where = program(admin_user), at("board-join", study.pk)
+    assert client.get(at("board-list", study.pk)).json()["can_join"] == ["late"]
+    assert client.post(where, {"name": "late"}).json() == {"has_joined": True, "waiting": {}}
+    assert client.post(where, {"name": "late"}).json() == {"has_joined": False, "waiting": {}}
+    shown = client.get(at("board-list", study.pk)).json()
+    [joined] = shown["joined"]
+    assert (joined["system"], shown["can_join"]) == ("late", [])
+    assert Study.objects.get(pk=joined["study"]).machine_raters.get().name == "gpt"
+    only_this = program(admin_user, studies=[study])
+    assert problem_of(only_this.post(where, {"name": "late"})) == (403, "needs_all_studies")
+
+
+def test_texts_of_a_system_that_joined_already_are_refused_and_not_left_unread(study):
+    join_system(study=study, name="late")
+    with refused("name_taken"):
+        join_or_go_on(study=study, name="late", texts=texts({"instance": "i0", "text": "x"}))
