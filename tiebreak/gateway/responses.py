@@ -4,6 +4,7 @@ The parsers raise `MalformedResponse` if a field is missing or has the wrong typ
 `GatewayError` if a well-formed response does not answer the request.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -14,6 +15,7 @@ from tiebreak.gateway.protocol import AnswerLogprob, GatewayError, Sample, Sampl
 from tiebreak.gateway.transport import JsonObject, MalformedResponse
 
 ABORTED = frozenset({"abort", "error"})
+DEVICE_KIND = re.compile(r"\bdevice_config=(\w+)")
 MAX_NUMBER = 1e300
 NO_LOGPROBS = (
     "The model server returned no log-probabilities. Use a server that returns them, such as vLLM."
@@ -130,9 +132,14 @@ def server_version(data: JsonObject) -> str:
 
 
 def device_and_invariance(data: JsonObject) -> tuple[str, bool | None]:
-    """Return what vLLM's ``/server_info`` says: its accelerators, and whether it is batch-invariant."""
+    """Return what vLLM's ``/server_info`` says: its accelerators, and whether it is batch-invariant.
+
+    Without the names of accelerators, such as on a CPU, the device is the kind of its configuration.
+    """
     system, variables = (_object(data.get(name)) for name in ("system_env", "vllm_env"))
-    device, mode = system.get("nvidia_gpu_models"), variables.get("VLLM_BATCH_INVARIANT")
+    kind = DEVICE_KIND.search(str(data.get("vllm_config")))
+    device = system.get("nvidia_gpu_models") or system.get("intel_gpu_models") or (kind and kind[1])
+    mode = variables.get("VLLM_BATCH_INVARIANT")
     is_invariant = None if mode is None else str(mode).lower() in {"1", "true"}
     return " ".join(device.split()) if isinstance(device, str) else "", is_invariant
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import astuple
 from math import isnan
 
 from tiebreak.gateway import (
@@ -32,6 +33,7 @@ def main(folder: str) -> None:
     [chosen] = models.sample([choose])
     failed = [one for one in results if isinstance(one, Failed)]
     logprobs = dict(labels.logprobs)
+    served_by = models.served_by()
     models.close()
     print(
         json.dumps(
@@ -44,6 +46,7 @@ def main(folder: str) -> None:
                 "again": again.samples[0].text,
                 "too_long": [text for one in failed for text in (one.id, one.error.code)],
                 "chosen": [chosen.samples[0].text, chosen.is_constrained],
+                "served_by": astuple(served_by),
                 "good": len(results) - len(failed),
             }
         )

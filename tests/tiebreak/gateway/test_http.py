@@ -207,6 +207,21 @@ def test_a_vllm_server_tells_its_version_device_and_batch_invariance(stub, mode,
     assert connect(stub).served_by() == told
 
 
+@pytest.mark.parametrize(
+    ("system", "device"),
+    [
+        ({"nvidia_gpu_models": None}, "cpu"),
+        ({"intel_gpu_models": "Arc B580"}, "Arc B580"),
+        ({}, "cpu"),
+    ],
+)
+def test_a_device_without_the_name_of_an_accelerator_of_nvidia_is_told_too(stub, system, device):
+    # As vLLM 0.32.0 answers on a CPU, shortened.
+    config = "dtype=torch.float32, kv_cache_dtype=auto, device_config=cpu, seed=0"
+    stub.about = {"/server_info": {"vllm_config": config, "vllm_env": {}, "system_env": system}}
+    assert connect(stub).served_by().device == device
+
+
 def test_what_a_server_does_not_tell_may_be_declared(stub):
     declared = {"device": "two A100", "batch_invariant": True}
     assert connect(stub, **declared).served_by() == ServedBy("vLLM", "two A100", True)

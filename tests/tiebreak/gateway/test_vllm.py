@@ -1,9 +1,11 @@
 """The gateway against real vLLM on the CPU: a tiny random Llama, over a real socket and in-process."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import astuple
 from math import exp, isnan
 from pathlib import Path
 
@@ -48,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def models(folder: Path) -> Iterator[OpenAIServer]:
-    with vllm_server(folder, max_tokens=256) as host:
+    with vllm_server(folder, max_tokens=256, VLLM_SERVER_DEV_MODE="1") as host:
         yield OpenAIServer(f"http://{host}", MODEL, allowed_hosts=[host])
 
 
@@ -120,6 +122,16 @@ def test_another_model_is_not_served(models):
 
 @with_vllm
 @pytest.mark.slow
+def test_it_tells_its_version_device_and_that_it_is_not_batch_invariant(models):
+    told = models.served_by()
+
+    assert re.fullmatch(r"vLLM \d+\.\d+\S*", told.version)
+    assert told.device
+    assert told.is_batch_invariant is False
+
+
+@with_vllm
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", [PROMPT, CHAT])
 def test_a_label_and_an_answer_of_one_token_agree(models, prompt):
     [labels] = models.label_logprobs([LabelLogprobsRequest("1", prompt, [" A", "B", "A B C"])])
@@ -164,6 +176,7 @@ def test_in_the_same_process_the_numbers_are_the_same(models, folder):
     assert printed["too_long"][1] in {"refused", "too_long"}
     assert printed["chosen"] == ["B", True]
     assert printed["good"] == 2
+    assert printed["served_by"] == list(astuple(models.served_by()))
 
 
 def test_without_vllm_a_sentence_says_what_to_install(monkeypatch):

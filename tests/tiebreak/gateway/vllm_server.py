@@ -38,7 +38,7 @@ def build_model(folder: Path) -> None:
 
 
 @contextmanager
-def vllm_server(folder: Path, *, max_tokens: int) -> Iterator[str]:
+def vllm_server(folder: Path, *, max_tokens: int, **environment: str) -> Iterator[str]:
     """Serve the model of a folder, and yield ``host:port`` once it answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -53,7 +53,11 @@ def vllm_server(folder: Path, *, max_tokens: int) -> Iterator[str]:
     log = folder / "server.log"
     with log.open("w") as output:
         server = subprocess.Popen(
-            command, stdout=output, stderr=output, env=ENVIRONMENT, start_new_session=True
+            command,
+            stdout=output,
+            stderr=output,
+            env=ENVIRONMENT | environment,
+            start_new_session=True,
         )
     try:
         _wait_for(f"http://{host}/health", server, log)
