@@ -14,7 +14,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.analysis_plan import in_planned_order, unrated
 from tiebreak.report.criterion import Criterion, read_criteria
-from tiebreak.report.design_weights import drawn_units
+from tiebreak.report.design_weights import drawn_units, with_draw_of
 from tiebreak.report.generators import Seeds
 from tiebreak.report.left_out import left_out
 from tiebreak.report.model.fields import REPORT_VERSION
@@ -237,15 +237,18 @@ def build_section(
             section.criteria[criterion.name] = parts[name]
         else:
             section.problems[criterion.name] = problems[name]
+    boards = {one.name: one for one in criteria if one.name in section.criteria}
     for system, ratings in joined:
-        for one in read_criteria(ratings, scales or {}, None)[0]:
-            if (board := section.criteria.get(one.name)) is not None:
+        for one in read_criteria(with_draw_of(ratings, table), scales or {}, None)[0]:
+            if (whole := boards.get(one.name)) is not None:
                 seeds = Seeds(seed, (one.name, "joined", system))
-                section.criteria[one.name] = with_joined(board, one, system, seeds, replicates)
+                board = with_joined(section.criteria[one.name], one, system, seeds, replicates)
+                section.criteria[one.name] = _limited(board, whole)
     if hidden is not None:
         for one in read_criteria(table, scales or {}, None)[0]:
-            if (board := section.criteria.get(one.name)) is not None:
-                section.criteria[one.name] = with_hidden_part(board, one, hidden)
+            if one.name in boards:
+                board = with_hidden_part(section.criteria[one.name], one, hidden)
+                section.criteria[one.name] = _limited(board, one)
     if name == "discernment":  # which says something of all criteria together
         return RequestedSection(dict(over_criteria(section.criteria, weights)), section.problems)
     return section
@@ -352,9 +355,13 @@ def _made(
             except Exception as error:  # a bug, which must not lose the other parts
                 logger.exception("%s of %s failed", name, criterion.name)
                 problems[name] = UNFORESEEN.format(error=type(error).__name__)
-    if drawn_units(criterion).any():
-        parts = {
-            name: part if name == "selection" else limit_to_selected(part)
-            for name, part in parts.items()
-        }
-    return parts, problems
+    limited = {
+        name: part if name == "selection" else _limited(part, criterion)
+        for name, part in parts.items()
+    }
+    return limited, problems
+
+
+def _limited(part: Any, criterion: Criterion) -> Any:
+    """Return a part whose unweighted estimates speak of the drawn instances, if some were drawn."""
+    return limit_to_selected(part) if drawn_units(criterion).any() else part

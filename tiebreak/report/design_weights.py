@@ -7,6 +7,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.formats import RatingTable
+from tiebreak.formats.coded import CodedColumn
 from tiebreak.report.criterion import Criterion
 from tiebreak.stats import Estimate, hajek_estimate
 from tiebreak.stats.core.independence import (
@@ -36,6 +38,24 @@ def drawn_units(criterion: Criterion) -> Mask:
     if not has_phases(criterion):
         return np.asarray(~np.isnan(criterion.of_units("inclusion_probability").astype(float)))
     return ~(phase.equals("") | phase.equals("all"))
+
+
+def with_draw_of(table: RatingTable, drawn: RatingTable) -> RatingTable:
+    """Return ratings with the phases and probabilities of their instances in other ratings.
+
+    They are returned as they are if these lack one, or if an instance has several, by pairs of systems.
+    """
+    probability = drawn["inclusion_probability"].astype(float)
+    known = ~np.isnan(probability) & (drawn["phase"] != "all")
+    names, phases = drawn["instance"][known].tolist(), drawn["phase"][known].tolist()
+    found = {*zip(names, phases, probability[known].tolist(), strict=True)}
+    of = {instance: about for instance, *about in found}
+    instances = table["instance"].tolist()
+    if len(of) < len(found) or not of.keys() >= {*instances}:
+        return table
+    phase, inclusion = zip(*(of[name] for name in instances), strict=True)
+    of_rows = {"phase": CodedColumn.of(phase), "inclusion_probability": np.array(inclusion)}
+    return replace(table, columns={**table.columns, **of_rows})
 
 
 def has_phases(criterion: Criterion) -> bool:

@@ -91,13 +91,10 @@ class NextPair:
 class Foretold:
     """How well a machine's board and annotators' board of other instances agree, as Spearman's ρ."""
 
-    of_hidden: float | None = None
+    of_hidden: Estimate
     """Of the machine's win rates on public instances and annotators' on hidden ones."""
-    of_public: float | None = None
+    of_public: Estimate
     """Of the machine's win rates on hidden instances and annotators' on public ones."""
-    of_hidden_reason: str | None = None
-    of_public_reason: str | None = None
-    """Why there is none."""
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,17 @@ from django.contrib.auth.models import AnonymousUser
 from annotation.filters import EVERYTHING
 from metrics.results.question_pages import PAGES, Shown
 from tests.metrics.studies import report_of
+from tiebreak.formats import RatingTable
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import UNWEIGHTED, section_of
+from tiebreak.report.build import build_section
+from tiebreak.report.model.rankings import LeaderboardSection
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import on_request
 from tiebreak.report.sections.machines import comparison_budget
 from tiebreak.report.sections.systems import rank_stability
+from tiebreak.report.sections.systems.hidden_part import HiddenDraw
 
 pytestmark = pytest.mark.thorough
 MACHINES = {"judge": (0.9, 0.2), "longer": (0.2, 0.9)}
@@ -156,6 +160,53 @@ def test_every_figure_of_a_drawn_study_has_one_weighting_and_one_scope(studies):
         assert (name, True) in told
     assert ("elo", False) in told
     assert len(told) > 25
+
+
+class InstancesAsTheyCount(HiddenDraw):
+    """Hides an instance with all of its copies."""
+
+    def hides(self, instance: str) -> bool:
+        return super().hides(instance.split(".", maxsplit=1)[0])
+
+
+def of_newcomer(made: list[dict]) -> list[dict]:
+    """Return what a machine says of a system that joined, in a table that knows of no draw."""
+    about = {"phase": "", "inclusion_probability": None, "system_b": "new"}
+    rows = [row | about for row in made if row["rater"] == "judge" and row["system_b"] == "z"]
+    return [row | {"unit": f"{row['unit']} new"} for row in rows]
+
+
+def board_of(made: list[dict]) -> LeaderboardSection:
+    table, newcomer = (RatingTable.from_rows(rows) for rows in (made, of_newcomer(made)))
+    options = {"scales": {"preference": "preference:tie"}, "replicates": 20}
+    hidden = InstancesAsTheyCount(0.5, 1)
+    made_of = build_section(
+        table, "leaderboard", hidden=hidden, joined=[("new", newcomer)], **options
+    )
+    return made_of.criteria["preference"]
+
+
+def test_a_boards_hidden_part_and_systems_that_joined_are_weighted_as_its_other_columns():
+    """Also where the study of a system that joined knows nothing of the draw."""
+    made = ratings()
+    drawn, plain, weighted = map(
+        board_of, (made, undrawn(made, copies=False), undrawn(made, copies=True))
+    )
+    told = set()
+    for name, board in (
+        ("joined", lambda one: one.machines_only["judge"]),
+        ("board", lambda one: one.machines["judge"]),
+    ):
+        for system, rate in board(drawn).items():
+            assert rate.value == pytest.approx(board(weighted)[system].value)
+            assert rate.scope.instances == "dataset"
+            if abs(rate.value - board(plain)[system].value) > APART:
+                told.add(name)
+    assert told == {"joined", "board"}
+    for machine, one in drawn.hidden.machines.items():
+        other = weighted.hidden.machines[machine]
+        for of in ("of_hidden", "of_public"):
+            assert getattr(one, of).value == pytest.approx(getattr(other, of).value)
 
 
 def test_the_table_of_rankings_leaves_out_what_has_no_weights(studies):

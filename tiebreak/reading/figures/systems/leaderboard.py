@@ -23,7 +23,7 @@ from tiebreak.reading.findings import best_first
 from tiebreak.reading.while_open import unreached
 from tiebreak.reading.words import counted
 from tiebreak.report.model.fields import Estimates
-from tiebreak.report.model.rankings import Foretold, HiddenPart, LeaderboardSection, NextPair
+from tiebreak.report.model.rankings import HiddenPart, LeaderboardSection, NextPair
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection
 from tiebreak.stats import Estimate
@@ -105,12 +105,12 @@ FORETOLD = "machine on public, annotators on hidden instances"
 REVERSED = "machine on hidden, annotators on public instances"
 HIDDEN_READING = (
     "● Spearman’s ρ of the systems’ win rates by a machine rater on the public instances and by annotators on the"
-    " hidden ones; ○ the reverse. 1 means the same order. There is no interval: with few systems, ρ changes much"
-    " if two neighbours swap, and on few hidden instances annotators’ own order is uncertain. Whoever chose the"
+    " hidden ones; ○ the reverse. 1 means the same order. The interval has ρ of all orders that both boards leave"
+    " possible: it is wide where neighbours are not separated, and never too short. Whoever chose the"
     " machine rater by the board must look at the hidden part once only, and a part that was fixed after the"
     " ratings were seen is not hidden from those who saw them."
 )
-HIDDEN_COLUMNS = ("machine", "compares", "value", "why_not")
+HIDDEN_COLUMNS = ("machine", "compares", *ESTIMATE_COLUMNS)
 NO_PAIRS = (
     "There is only one system, or not all pairs of systems were compared the same number of times, so differences of"
     " win rates do not say which is better."
@@ -183,16 +183,18 @@ def leaderboard_figures(section: LeaderboardSection) -> list[Figure]:
 
 def _hidden_figure(part: HiddenPart) -> Figure:
     """Return the rank correlations of the public and the hidden part."""
-    pairs = [(name, *both) for name, one in part.machines.items() for both in _directions(one)]
-    by_machine = {
-        name: tuple(
-            Mark(kind, Estimate(value), words)
-            for of, kind, words, value, _ in pairs
-            if of == name and value is not None
+    rows = [
+        IntervalRow(
+            name,
+            (Mark("human", one.of_hidden, FORETOLD), Mark("human-open", one.of_public, REVERSED)),
         )
-        for name in part.machines
-    }
-    rows = [IntervalRow(name, marks) for name, marks in by_machine.items()]
+        for name, one in part.machines.items()
+    ]
+    named = [
+        ((name, mark.series), mark.estimate)
+        for name, row in zip(part.machines, rows, strict=True)
+        for mark in row.marks
+    ]
     chart = interval_chart(
         rows[:MAX_ROWS], finding=HIDDEN_TITLE, label="Spearman’s ρ", bounds=(-1, 1)
     )
@@ -204,17 +206,12 @@ def _hidden_figure(part: HiddenPart) -> Figure:
         fixed=fixed,
     )
     if not chart:
-        reasons = dict.fromkeys(reason for *_, reason in pairs if reason)
+        reasons = dict.fromkeys(estimate.reason for _, estimate in named if estimate.reason)
         return empty_figure("hidden-part", HIDDEN_TITLE, " ".join([sentence, *reasons]))
-    cells = tuple((name, words, value, reason or "") for name, _, words, value, reason in pairs)
+    cells = estimate_rows(named)
     return Figure(
         "hidden-part", HIDDEN_TITLE, sentence, chart, HIDDEN_COLUMNS, cells, HIDDEN_READING
     )
-
-
-def _directions(one: Foretold) -> Iterator[tuple[str, str, float | None, str | None]]:
-    yield "human", FORETOLD, one.of_hidden, one.of_hidden_reason
-    yield "human-open", REVERSED, one.of_public, one.of_public_reason
 
 
 def _board_figure(section: LeaderboardSection) -> Figure:

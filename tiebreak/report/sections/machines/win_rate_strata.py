@@ -1,6 +1,5 @@
 """Win rates of systems by annotators and by each machine in strata of units."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -18,8 +17,8 @@ from tiebreak.report.needs import has_systems_and_machines
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.strata import strata_of
-from tiebreak.report.sections.systems.comparisons import Comparisons
-from tiebreak.stats import Estimate, Stratum, win_rates
+from tiebreak.report.sections.systems.comparisons import Comparisons, SystemScores
+from tiebreak.stats import Stratum, win_rates
 
 MAX_STRATA = 30
 POINTS = np.array([1.0, 0.5, 0.0])  # of the first system of a unit, for its wins, ties and losses
@@ -139,24 +138,33 @@ def by_machine(
     compared: Comparisons, machine: str, members: Mask, rng: Generator, replicates: int
 ) -> Estimates:
     """Return the win rates by a machine in some units; after a draw of the drawn ones, weighted."""
-    outcomes, criterion = compared.machines[machine], compared.criterion
-    drawn = in_population(criterion)
-    members = members & drawn
-    rates = _unweighted(compared, outcomes, members, rng, replicates)
-    rated = np.zeros(criterion.n_units, dtype=bool)
-    rated[compared.number] = outcomes.any(axis=1)
-    design = DesignWeights.of(criterion, rated & drawn)
+    members = members & in_population(compared.criterion)
+    rates = _unweighted(compared, compared.machines[machine], members, rng, replicates)
+    design = machine_design(compared, machine)
     if design is None:
         return rates
-    return dict(_weighted(compared, outcomes, members, rates, design))
+    scores = scores_by_machine(compared, machine, members)
+    return {name: scores[name].by_design(rate) for name, rate in rates.items()}
 
 
-def _weighted(
-    compared: Comparisons, outcomes: Counts, members: Mask, rates: Estimates, design: DesignWeights
-) -> Iterator[tuple[str, Estimate]]:
-    for name, rate in rates.items():
-        counts = compared.outcomes_of(name, outcomes) * members[compared.number][:, None]
+def machine_design(compared: Comparisons, machine: str) -> DesignWeights | None:
+    """Return what the units that a machine rated represent."""
+    rated = np.zeros(compared.criterion.n_units, dtype=bool)
+    rated[compared.number] = compared.machines[machine].any(axis=1)
+    return DesignWeights.of(compared.criterion, rated & in_population(compared.criterion))
+
+
+def scores_by_machine(
+    compared: Comparisons, machine: str, members: Mask
+) -> dict[str, SystemScores]:
+    """Return the scores of each system by a machine in some units of what estimates apply to."""
+    design = machine_design(compared, machine)
+    used = (members & in_population(compared.criterion))[compared.number][:, None]
+
+    def scores_of(system: str) -> SystemScores:
+        counts = compared.outcomes_of(system, compared.machines[machine]) * used
         values = np.repeat(np.tile(POINTS, len(counts)), counts.ravel())
         units = np.repeat(compared.number, counts.sum(axis=1))
-        mean = design.mean(values, units, compared.criterion) if rate.is_defined else rate
-        yield name, replace(mean, n=rate.n)
+        return SystemScores(values, units, np.full(len(units), -1), compared.criterion, design)
+
+    return {system: scores_of(system) for system in compared.systems}

@@ -22,7 +22,10 @@ from tiebreak.stats import (
     two_way_mean,
 )
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.core.groups import n_distinct
+from tiebreak.stats.core.independence import effective_size
 from tiebreak.stats.core.results import THESE, Scope
+from tiebreak.stats.core.two_way import MIN_RATERS
 from tiebreak.stats.rankings.comparisons import Games
 
 Mask = NDArray[np.bool_]
@@ -82,15 +85,20 @@ class Comparisons:
     def names(self) -> Systems:
         return {"system_a": self.system_a, "system_b": self.system_b}
 
-    def are_even(self, outcomes: NDArray[np.int64] | None = None) -> bool:
+    def are_even(
+        self, outcomes: NDArray[np.int64] | None = None, design: DesignWeights | None = None
+    ) -> bool:
         """Return whether every rated system met every other one equally often.
 
         Only then do win rates rank systems: a rate against weak opponents is higher than one against
-        strong opponents. ``outcomes`` are those of a machine; by default, the weighted human ones.
+        strong opponents. ``outcomes`` are those of a machine or of some units, with their weights
+        ``design``; by default, all human ones with theirs.
         """
-        ratings = (self.outcomes if outcomes is None else outcomes).sum(axis=1).astype(float)
-        if outcomes is None and self.design is not None:
-            ratings *= self.design.of_units[self.number]
+        if outcomes is None:
+            outcomes, design = self.outcomes, self.design
+        ratings = outcomes.sum(axis=1).astype(float)
+        if design is not None:
+            ratings *= design.of_units[self.number]
         totals: Counter[tuple[str, ...]] = Counter()
         for a, b, n in zip(self.system_a, self.system_b, ratings.tolist(), strict=True):
             if n:
@@ -150,11 +158,14 @@ class SystemScores:
 
         If instances were drawn, they are weighted by their inverse inclusion probabilities.
         """
-        narrow = unweighted
-        if self.design is not None and unweighted.is_defined:
-            narrow = self.design.mean(self.values, self.unit, self.criterion)
-            narrow = replace(narrow, n=unweighted.n)
-        return self._widened(narrow, self.rater, CONFIDENCE_LEVEL)
+        return self._widened(self.by_design(unweighted), self.rater, CONFIDENCE_LEVEL)
+
+    def by_design(self, unweighted: Estimate) -> Estimate:
+        """Return the win rate for these raters, weighted if instances were drawn."""
+        if self.design is None or not unweighted.is_defined:
+            return unweighted
+        mean = self.design.mean(self.values, self.unit, self.criterion)
+        return replace(mean, n=unweighted.n)
 
     def simultaneous(
         self, rate: Estimate, *, level: float, level_of_these: float, method: str
@@ -171,6 +182,18 @@ class SystemScores:
         rater = np.full(len(self.rater), -1) if of_these else self.rater
         weights = None if self.design is None else self.design.of_units[self.unit]
         return RatedMean(self.values, self.criterion.clusters[self.unit], rater, weights)
+
+    @property
+    def effective_instances(self) -> float:
+        weights = (
+            np.ones(len(self.unit)) if self.design is None else self.design.of_units[self.unit]
+        )
+        return effective_size(np.bincount(self.criterion.clusters[self.unit], weights))
+
+    @property
+    def has_several_raters(self) -> bool:
+        """Whether there are enough known raters to speak of new ones."""
+        return bool((self.rater >= 0).all()) and n_distinct(self.rater) >= MIN_RATERS
 
     def of(self, kept: Mask) -> "SystemScores":
         """Return some of the scores."""

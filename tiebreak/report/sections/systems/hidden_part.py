@@ -1,7 +1,7 @@
 """A part of the instances whose ratings by annotators a board does not use, and how well it is foretold."""
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,13 +9,18 @@ from numpy.typing import NDArray
 
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.generators import Seeds
-from tiebreak.report.model.fields import Estimates
+from tiebreak.report.design_weights import in_population
 from tiebreak.report.model.rankings import Foretold, HiddenPart, LeaderboardSection
-from tiebreak.report.sections.machines.win_rate_strata import by_machine, win_rates_among
-from tiebreak.report.sections.systems.comparisons import UNEVEN, Comparisons
+from tiebreak.report.sections.machines.win_rate_strata import machine_design, scores_by_machine
+from tiebreak.report.sections.systems.comparisons import UNEVEN, Comparisons, SystemScores
+from tiebreak.report.sections.systems.rank_correlations import possible_correlations
 from tiebreak.report.sections.systems.rank_stability import correlation_of_ranks
+from tiebreak.stats import Estimate, RankSet, rank_sets, undefined
+from tiebreak.stats.core.independence import MIN_CLUSTERS, drop_unreliable_interval
+from tiebreak.stats.core.results import NEW_INSTANCES, NEW_RATERS, NarrowerInterval
 
+LEVEL = 0.975  # of the ranks of each of two boards, so that both hold in 95%
+METHOD = "orders that the ranks of both boards allow, max-t, Bonferroni"
 Mask = NDArray[np.bool_]
 
 
@@ -73,39 +78,85 @@ def with_hidden_part(
 
 
 def _foretold(
-    compared: Comparisons, hidden: Mask, systems: Collection[str]
+    compared: Comparisons, hidden: Mask, systems: Sequence[str]
 ) -> Iterator[tuple[str, Foretold]]:
-    seeds = Seeds(0, ("hidden part",))
+    for machine in sorted(compared.machines):
 
-    def people(members: Mask) -> Estimates:
-        return win_rates_among(compared, members, seeds, 0)
-
-    for name, outcomes in sorted(compared.machines.items()):
-
-        def judged(members: Mask, machine: str = name) -> Estimates:
-            return by_machine(compared, machine, members, seeds.generator(machine), 0)
-
-        uneven = [
-            not compared.are_even(counts * members[compared.number][:, None])
-            for counts, members in (
-                (outcomes, ~hidden),
-                (compared.outcomes, hidden),
-                (outcomes, hidden),
-                (compared.outcomes, ~hidden),
+        def foretold(judged: Mask, rated: Mask, machine: str = machine) -> Estimate:
+            boards = (
+                _Board.of_machine(compared, machine, judged),
+                _Board.of_people(compared, rated),
             )
-        ]
-        value, reason = _correlation(judged(~hidden), people(hidden), systems, any(uneven[:2]))
-        other, why_not = _correlation(judged(hidden), people(~hidden), systems, any(uneven[2:]))
-        yield name, Foretold(value, other, reason, why_not)
+            return compared.scoped({machine: _correlation(*boards, systems)})[machine]
+
+        yield machine, Foretold(foretold(~hidden, hidden), foretold(hidden, ~hidden))
 
 
-def _correlation(
-    machine: Estimates, people: Estimates, systems: Collection[str], is_uneven: bool
-) -> tuple[float | None, str | None]:
-    if is_uneven:
-        return None, UNEVEN
-    x, y = (
-        np.array([of[name].value if name in of else np.nan for name in systems], dtype=float)
-        for of in (machine, people)
+@dataclass(frozen=True, eq=False)
+class _Board:
+    """The scores of each system in some units, and whether the systems met equally often there."""
+
+    scores: dict[str, SystemScores]
+    is_even: bool
+
+    @classmethod
+    def of_machine(cls, compared: Comparisons, machine: str, members: Mask) -> "_Board":
+        used = members & in_population(compared.criterion)
+        counts = compared.machines[machine] * used[compared.number][:, None]
+        even = compared.are_even(counts, machine_design(compared, machine))
+        return cls(scores_by_machine(compared, machine, used), even)
+
+    @classmethod
+    def of_people(cls, compared: Comparisons, members: Mask) -> "_Board":
+        counts = compared.outcomes * members[compared.number][:, None]
+        every = {name: compared.scores_of(name) for name in compared.systems}
+        scores = {name: one.of(members[one.unit]) for name, one in every.items()}
+        return cls(scores, compared.are_even(counts, compared.design))
+
+    def instances(self, systems: Sequence[str]) -> float:
+        """Return the effective number of instances of the system that has the fewest."""
+        return min(self.scores[name].effective_instances for name in systems)
+
+    def rates(self, systems: Sequence[str]) -> NDArray[np.float64]:
+        means = [self.scores[name].rated() for name in systems]
+        return np.array(
+            [
+                np.average(one.values, weights=one.weights) if len(one.values) else np.nan
+                for one in means
+            ]
+        )
+
+    def ranks(self, systems: Sequence[str], *, of_these: bool) -> dict[str, RankSet]:
+        means = {name: self.scores[name].rated(of_these=of_these) for name in systems}
+        return rank_sets(means, confidence_level=LEVEL)
+
+
+def _correlation(machine: _Board, people: _Board, systems: Sequence[str]) -> Estimate:
+    """Return Spearman's ρ of two boards, with what the ranks that each system may have allow."""
+    if not (machine.is_even and people.is_even):
+        return undefined(UNEVEN)
+    value, reason = correlation_of_ranks(machine.rates(systems), people.rates(systems))
+    if value is None:
+        return undefined(reason or UNEVEN)
+
+    def ends(*, of_these: bool) -> tuple[float, float]:
+        ranks = (board.ranks(systems, of_these=of_these) for board in (machine, people))
+        low, high = possible_correlations(*ranks)
+        return min(low, value), max(high, value)
+
+    point = Estimate(value, n=len(systems))
+    instances = min(board.instances(systems) for board in (machine, people))
+    if instances < MIN_CLUSTERS:
+        return drop_unreliable_interval(point, instances)
+    low, high = ends(of_these=True)
+    of_these = replace(point, low=low, high=high, method=METHOD)
+    if not all(people.scores[name].has_several_raters for name in systems):
+        return of_these
+    wide, inner = ends(of_these=False), NarrowerInterval(low, high, NEW_INSTANCES, METHOD)
+    return replace(
+        of_these,
+        low=min(low, wide[0]),
+        high=max(high, wide[1]),
+        stated_scope=NEW_RATERS,
+        narrower=(inner,),
     )
-    return correlation_of_ranks(x, y)

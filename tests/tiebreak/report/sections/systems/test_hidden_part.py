@@ -1,6 +1,7 @@
 """A board whose annotators' ratings of a part of the instances are hidden, and what machines foretell."""
 
 import re
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,8 +13,12 @@ from tiebreak.reading.figures.systems.leaderboard import leaderboard_figures
 from tiebreak.report.build import build_section
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.report.sections.systems.hidden_part import HiddenDraw
-from tiebreak.report.sections.systems.rank_correlations import TOO_FEW_SYSTEMS
+from tiebreak.report.sections.systems.rank_correlations import (
+    TOO_FEW_SYSTEMS,
+    possible_correlations,
+)
 from tiebreak.report.serialization import from_json, to_json
+from tiebreak.stats import RankSet
 
 DRAW = HiddenDraw(0.5, 7, "2026-11-28T01:00:00+00:00")
 
@@ -43,6 +48,10 @@ def rates(every: list[dict], kind: str, hidden: bool) -> dict[str, float]:
             points.setdefault(row["system_a"], []).append(of_a)
             points.setdefault(row["system_b"], []).append(1 - of_a)
     return {name: float(np.mean(values)) for name, values in points.items()}
+
+
+def values(one) -> tuple[float, float]:
+    return one.of_hidden.value, one.of_public.value
 
 
 @pytest.fixture
@@ -77,8 +86,8 @@ def test_the_correlations_are_spearmans_of_one_part_by_machine_and_the_other_by_
         )
         return spearmanr([x[name] for name in names], [y[name] for name in names]).statistic
 
-    assert one.of_hidden == pytest.approx(rho(machine_hidden=False))
-    assert one.of_public == pytest.approx(rho(machine_hidden=True))
+    assert one.of_hidden.value == pytest.approx(rho(machine_hidden=False))
+    assert one.of_public.value == pytest.approx(rho(machine_hidden=True))
 
 
 def test_a_judge_that_says_the_opposite_foretells_the_opposite_order():
@@ -87,8 +96,8 @@ def test_a_judge_that_says_the_opposite_foretells_the_opposite_order():
         board(judged(people, reverses=reverses)).hidden.machines["judge"]
         for reverses in (False, True)
     )
-    assert (same.of_hidden, same.of_public) == pytest.approx((1, 1))
-    assert (opposite.of_hidden, opposite.of_public) == pytest.approx((-1, -1))
+    assert values(same) == pytest.approx((1, 1))
+    assert values(opposite) == pytest.approx((-1, -1))
 
 
 def test_the_two_directions_are_told_apart():
@@ -100,7 +109,7 @@ def test_the_two_directions_are_told_apart():
         for row in judged(people)
     ]
     one = board(every).hidden.machines["judge"]
-    assert (one.of_hidden, one.of_public) == pytest.approx((1, -1))
+    assert values(one) == pytest.approx((1, -1))
 
 
 def test_the_draw_follows_from_seed_and_instance_alone():
@@ -127,7 +136,7 @@ def test_a_system_that_annotators_rated_in_the_hidden_part_only_is_not_machines_
     ]
     part = board([*every, *new])
     assert not any("new" in of for of in (part.machines_only or {}).values())
-    assert part.hidden.machines["judge"].of_hidden_reason == UNEVEN
+    assert part.hidden.machines["judge"].of_hidden.reason == UNEVEN
 
 
 def test_two_systems_have_no_rank_correlation():
@@ -137,7 +146,7 @@ def test_two_systems_have_no_rank_correlation():
         if {row["system_a"], row["system_b"]} == {"a", "b"}
     ]
     one = board(judged(people)).hidden.machines["judge"]
-    assert (one.of_hidden, one.of_hidden_reason) == (None, TOO_FEW_SYSTEMS)
+    assert (one.of_hidden.is_defined, one.of_hidden.reason) == (False, TOO_FEW_SYSTEMS)
 
 
 def test_report_and_figure_say_share_seed_date_and_numbers(every):
@@ -147,3 +156,46 @@ def test_report_and_figure_say_share_seed_date_and_numbers(every):
     hidden = len({row["instance"] for row in every if DRAW.hides(row["instance"])})
     assert re.findall(r"[\d-]+", figure.sentence) == [str(hidden), "40", "7", "2026-11-28"]
     assert [row[0] for row in figure.rows] == ["judge", "judge"]
+
+
+def of_ranks(ranks: tuple[int, ...], reach: int = 0) -> dict[str, RankSet]:
+    n = len(ranks)
+    return {str(k): RankSet(max(1, r - reach), min(n, r + reach)) for k, r in enumerate(ranks)}
+
+
+@pytest.mark.parametrize("reach", [0, 1, 2])
+def test_the_bounds_hold_every_correlation_of_orders_with_such_ranks(reach):
+    orders = [np.array(one) for one in permutations(range(1, 5))]
+    for other in permutations(range(1, 5)):
+        x, y = of_ranks((1, 2, 3, 4), reach), of_ranks(other, reach)
+        x_orders, y_orders = (
+            [
+                o
+                for o in orders
+                if all(sets[str(k)].best <= r <= sets[str(k)].worst for k, r in enumerate(o))
+            ]
+            for sets in (x, y)
+        )
+        rho = [spearmanr(a, b).statistic for a in x_orders for b in y_orders]
+        low, high = possible_correlations(x, y)
+        assert low <= min(rho) + 1e-9
+        assert high >= max(rho) - 1e-9
+        if not reach:
+            assert (low, high) == pytest.approx((rho[0], rho[0]))
+
+
+def test_the_interval_has_one_end_where_both_boards_separate_all_systems():
+    people = [row | {"kind": "human"} for row in rows((0.05, 0.05, 0.05), 400)]
+    one = board(judged(people)).hidden.machines["judge"].of_hidden
+    assert (one.value, one.narrower[0].low, one.narrower[0].high) == pytest.approx((1, 1, 1))
+    assert (one.scope.raters, one.narrower[0].scope.raters) == ("new", "these")
+    assert one.low <= one.narrower[0].low
+
+
+def test_few_hidden_instances_leave_no_interval():
+    people = [row | {"kind": "human"} for row in rows((0.2, 0.2, 0.2), 12)]
+    one = board(judged(people)).hidden.machines["judge"].of_hidden
+    assert one.is_defined
+    assert not one.has_interval
+    assert one.narrower == ()
+    assert "at least 10 independent instances" in one.reason
