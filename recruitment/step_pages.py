@@ -247,6 +247,10 @@ def _part(title: str, *fields: str, **options: Any) -> tuple[str, dict[str, Any]
     return title, {"fields": fields, **options}
 
 
+FIRST_SYSTEM = "the first system"
+BASELINE = "The system that all others are compared with. Used only with a baseline."
+
+
 class SizeStep(CollectingStep):
     slug = "size"
     url_name = "recruitment:size"
@@ -290,8 +294,17 @@ class SizeStep(CollectingStep):
     def get_form(
         self, request: HttpRequest, obj: Study | None = None, *args: Any, **options: Any
     ) -> Any:
-        """Say at N what limits it: a task about one instance has no more comparisons than texts."""
+        """Say at N what limits it, and offer the study's systems as the baseline.
+
+        A task about one instance has no more comparisons than texts.
+        """
         form = super().get_form(request, obj, *args, **options)
+        baseline = form.base_fields.get("baseline_system")
+        if baseline is not None and obj is not None:
+            names = [system.name for system in obj.ordered_systems()]
+            stored = [name for name in [obj.baseline_system] if name not in {*names, ""}]
+            choices = [("", FIRST_SYSTEM), *((name, name) for name in (*names, *stored))]
+            baseline.widget, baseline.help_text = forms.Select(choices=choices), BASELINE
         n = form.base_fields.get("comparisons_per_hit")
         if n is not None and obj is not None and obj.unit_kind == Study.UnitKind.COMPARISON:
             n.help_text += ONE_INSTANCE.format(n=most_comparisons(obj))

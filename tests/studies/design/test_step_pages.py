@@ -108,6 +108,16 @@ def test_save_and_continue_leads_to_the_next_step_and_save_back(client, study):
     assert send(client, here, values)["Location"] == here
 
 
+@pytest.mark.parametrize("stored", ["", "system-1", "gone"])
+def test_the_baseline_is_chosen_from_the_systems_of_the_study(client, study, stored):
+    Study.objects.filter(pk=study.pk).update(baseline_system=stored)
+    page = lxml.html.fromstring(client.get(page_of("recruitment:size", study)).content)
+    (choice,) = page.xpath("//select[@name='baseline_system']")
+    names = [system.name for system in study.ordered_systems()]
+    assert choice.value_options == ["", *names, *({stored} - {"", *names})]
+    assert choice.value == stored
+
+
 def test_one_button_leads_on_from_each_step(client, study):
     for name in ("studies:data", "studies:task", "recruitment:quality", "recruitment:size"):
         assert ways_on(client, page_of(name, study)) == ["_next"], name
