@@ -61,7 +61,7 @@ def test_the_true_correlation_lies_in_both_intervals(spread, differ):
     for _ in range(BOARDS):
         people = rng.normal(0, spread, SYSTEMS)
         strengths = {"people": people, "judge": people + rng.normal(0, differ, SYSTEMS)}
-        one = foretold(strengths, 60, rng)
+        one = foretold(strengths, 40, rng)
         truth = spearmanr(people, strengths["judge"]).statistic
         ends = [(of.low, of.high) for of in (one, *one.narrower)]
         held += [low - 1e-9 <= truth <= high + 1e-9 for low, high in ends]

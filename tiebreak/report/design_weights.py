@@ -54,8 +54,9 @@ def with_draw_of(table: RatingTable, drawn: RatingTable) -> RatingTable:
     if len(of) < len(found) or not of.keys() >= {*instances}:
         return table
     phase, inclusion = zip(*(of[name] for name in instances), strict=True)
-    of_rows = {"phase": CodedColumn.of(phase), "inclusion_probability": np.array(inclusion)}
-    return replace(table, columns={**table.columns, **of_rows})
+    columns = dict(table.columns)
+    columns["phase"], columns["inclusion_probability"] = CodedColumn.of(phase), np.array(inclusion)
+    return replace(table, columns=columns)
 
 
 def has_phases(criterion: Criterion) -> bool:

@@ -184,11 +184,17 @@ class SystemScores:
         return RatedMean(self.values, self.criterion.clusters[self.unit], rater, weights)
 
     @property
+    def weights(self) -> NDArray[np.float64]:
+        return np.ones(len(self.unit)) if self.design is None else self.design.of_units[self.unit]
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean; NaN without scores."""
+        return float(np.average(self.values, weights=self.weights)) if len(self.unit) else np.nan
+
+    @property
     def effective_instances(self) -> float:
-        weights = (
-            np.ones(len(self.unit)) if self.design is None else self.design.of_units[self.unit]
-        )
-        return effective_size(np.bincount(self.criterion.clusters[self.unit], weights))
+        return effective_size(np.bincount(self.criterion.clusters[self.unit], self.weights))
 
     @property
     def has_several_raters(self) -> bool:

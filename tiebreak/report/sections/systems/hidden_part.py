@@ -118,13 +118,7 @@ class _Board:
         return min(self.scores[name].effective_instances for name in systems)
 
     def rates(self, systems: Sequence[str]) -> NDArray[np.float64]:
-        means = [self.scores[name].rated() for name in systems]
-        return np.array(
-            [
-                np.average(one.values, weights=one.weights) if len(one.values) else np.nan
-                for one in means
-            ]
-        )
+        return np.array([self.scores[name].mean for name in systems])
 
     def ranks(self, systems: Sequence[str], *, of_these: bool) -> dict[str, RankSet]:
         means = {name: self.scores[name].rated(of_these=of_these) for name in systems}
