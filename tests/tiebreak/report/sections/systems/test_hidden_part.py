@@ -19,6 +19,7 @@ from tiebreak.report.sections.systems.rank_correlations import (
 )
 from tiebreak.report.serialization import from_json, to_json
 from tiebreak.stats import RankSet
+from tiebreak.stats.core.independence import too_few_clusters
 
 DRAW = HiddenDraw(0.5, 7, "2026-11-28T01:00:00+00:00")
 
@@ -194,8 +195,8 @@ def test_the_interval_has_one_end_where_both_boards_separate_all_systems():
 
 def test_few_hidden_instances_leave_no_interval():
     people = [row | {"kind": "human"} for row in rows((0.2, 0.2, 0.2), 12)]
-    one = board(judged(people)).hidden.machines["judge"].of_hidden
-    assert one.is_defined
-    assert not one.has_interval
-    assert one.narrower == ()
-    assert "at least 10 independent instances" in one.reason
+    hidden = board(judged(people)).hidden
+    one = hidden.machines["judge"].of_hidden
+    assert (one.is_defined, one.has_interval, one.narrower) == (True, False, ())
+    fewest = min(hidden.hidden, hidden.instances - hidden.hidden)
+    assert one.reason == too_few_clusters(float(fewest))
