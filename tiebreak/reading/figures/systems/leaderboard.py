@@ -105,8 +105,8 @@ FORETOLD = "machine on public, annotators on hidden instances"
 REVERSED = "machine on hidden, annotators on public instances"
 HIDDEN_READING = (
     "● Spearman’s ρ of the systems’ win rates by a machine rater on the public instances and by annotators on the"
-    " hidden ones; ○ the reverse. 1 means the same order. The interval has ρ of all orders that both boards leave"
-    " possible: it is wide where neighbours are not separated, and never too short. Whoever chose the"
+    " hidden ones; ○ the reverse. 1 means the same order. The interval reaches to ρ of all orders that both boards leave"
+    " possible, so it is wide where neighbours are not separated. Whoever chose the"
     " machine rater by the board must look at the hidden part once only, and a part that was fixed after the"
     " ratings were seen is not hidden from those who saw them."
 )

@@ -193,6 +193,12 @@ def test_the_interval_has_one_end_where_both_boards_separate_all_systems():
     assert one.low <= one.narrower[0].low
 
 
+def test_other_annotators_leave_more_orders_possible_than_these():
+    people = [row | {"kind": "human"} for row in rows((0.2, 0.3, 0.4), 120)]
+    one = board(judged(people)).hidden.machines["judge"].of_hidden
+    assert one.low < one.narrower[0].low < one.value
+
+
 def test_few_hidden_instances_leave_no_interval():
     people = [row | {"kind": "human"} for row in rows((0.2, 0.2, 0.2), 12)]
     hidden = board(judged(people)).hidden
