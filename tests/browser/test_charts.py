@@ -125,7 +125,7 @@ def test_no_chart_is_cut_scrolls_or_has_labels_on_each_other(page: Page, live_se
 
 
 # The heights at which cells of a rater begin, of each rater of the picture.
-LINES = """() => [...document.querySelectorAll('.lead-figure tbody tr')].map(
+LINES = """() => [...document.querySelectorAll('.lead-figure table.chart tbody tr')].map(
   row => new Set([...row.children].map(cell => Math.round(cell.getBoundingClientRect().top))).size
 )"""
 
@@ -137,7 +137,7 @@ def test_a_rater_has_two_lines_on_a_phone_however_many_kinds(page: Page, live_se
     log_in(page, live_server.url)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"{live_server.url}/studies/{study.pk}/results/machines/")
-    assert page.locator(".lead-figure tbody tr").first.locator("td").count() == 5
+    assert page.locator(".lead-figure table.chart tbody tr").first.locator("td").count() == 5
     lines = page.evaluate(LINES)
     assert len(lines) == 5
     assert set(lines) == {2}
