@@ -290,6 +290,7 @@ def test_columns_of_systems_are_items_and_no_criteria_where_another_names_the_ra
 
 def test_a_row_in_which_nobody_has_a_label_is_no_item_and_lacks_no_rating():
     rows = [*RATED, {"item": "i9", "ann1": "", "ann2": None}, {"item": "i8", "ann1": 2, "ann2": ""}]
-    read = read_existing(rows)
-    assert read.sentence.startswith("6 items × 2 raters, 11 ratings, 1 missing")
-    assert any(note.endswith(": 1.") for note in read.notes if "nobody" in note)
+    read, without = read_existing(rows), read_existing([*rows[:5], rows[6]])
+    assert (len(set(read.table["unit"])), len(read.table), read.missing) == (6, 11, 1)
+    assert read.missing == without.missing
+    assert len({*read.notes} - {*without.notes}) == 1
