@@ -139,15 +139,12 @@ class Forecast:
 
     @property
     def against_the_promise(self) -> list[tuple[str, str]]:
-        """The codes and sentences if everybody, the last person, or who stops is paid other than promised."""
+        """The codes and sentences if everybody or the last person is paid other than promised."""
         if self.other_than_promised:
             return [self.other_than_promised]
-        promise, least = self.promised_hourly_rate or Decimal(0), next(iter(self.lowest), None)
+        promise = self.promised_hourly_rate or Decimal(0)
         if not self.leaves_too_few:
-            if least is None or least.rate * FAR_BELOW >= promise:
-                return []
-            amounts = money(least.rate), money(promise), self.currency
-            return [("one_task_is_under_promise", ONE_TASK_PAYS_LESS.format(*amounts))]
+            return []
         (last,) = (one for one in self.lowest if one.is_for_the_last)
         way_out = self.maximum_that_divides
         sentence = LAST_IS_PAID_LESS.format(
@@ -158,6 +155,16 @@ class Forecast:
             DIVIDES.format(way_out) if way_out else DIVIDES_NOT,
         )
         return [("last_is_under_promise", sentence)]
+
+    @property
+    def of_who_stops(self) -> str:
+        """What one task earns if all are paid as promised, but the time before it is most of its hour; or ""."""
+        promise, least = self.promised_hourly_rate, next(iter(self.lowest), None)
+        if promise is None or least is None or least.rate * FAR_BELOW >= promise:
+            return ""
+        if self.against_the_promise:
+            return ""
+        return ONE_TASK_PAYS_LESS.format(money(least.rate), money(promise), self.currency)
 
 
 def forecast(study: Study, *, hits: int) -> Forecast:

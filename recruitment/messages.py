@@ -238,7 +238,7 @@ LAST_IS_PAID_LESS = (
 )
 ONE_TASK_PAYS_LESS = (
     "Whoever stops after 1 task earns {0} {2} an hour, counting the time before it; {1} is promised for all"
-    " tasks, and the welcome page says so. Ask less before the first task, or raise the reward."
+    " tasks, and the welcome page says so."
 )
 DIVIDES = "With at most {} tasks for each annotator, nobody is left with so few."
 DIVIDES_NOT = (

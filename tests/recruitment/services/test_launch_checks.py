@@ -458,14 +458,15 @@ def test_a_page_plans_a_draft_on_trial_if_it_has_few_items(monkeypatch, most, ti
 
 
 @pytest.mark.parametrize(("words", "is_told"), [(400, False), (2000, True)])
-def test_far_less_pay_for_one_task_than_is_promised_for_all_is_known_before(words, is_told):
+def test_far_less_pay_for_one_task_than_is_promised_for_all_is_told_and_no_warning(words, is_told):
     study = make_planned(instances=4, ratings_per_hit=1, hits_per_annotator=4)
     hour = Decimal(12)
     Study.objects.update(guidelines="word " * words, minutes_per_hit=1, promised_hourly_rate=hour)
     study.refresh_from_db()
     study.reward = proposal_for(study, hits=4).value
     study.save()
-    assert ("one_task_is_under_promise" in warnings(study)) == is_told
+    assert bool(forecast(study, hits=4).of_who_stops) == is_told
+    assert not {*warnings(study)} & {"under_promise", "last_is_under_promise"}
 
 
 @pytest.mark.parametrize(
