@@ -3,7 +3,7 @@
 What is not known is None with the reason, and never 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -22,13 +22,16 @@ from machine_raters.messages import (
     NO_COST_STATED,
     NO_SUCH_MACHINE,
 )
-from machine_raters.models import Baseline, Judge, Jury, StatedCost
+from machine_raters.models import Judge, Jury, MachineRater, StatedCost
 from machine_raters.models.stated_cost import COST_DIGITS, MAX_RATING_COST
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
 
 FREE = Decimal(0)
+Kind = MachineRater.Kind
+# By member of a jury and criterion.
+_Answers = Mapping[tuple[int, int], Decimal]
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,13 @@ def rating_costs(study: Study) -> dict[str, RatingCost]:
     A simple rater costs nothing. A jury needs all of its members' answers to an item, so its rating costs
     what they cost together.
     """
-    simple = Baseline.objects.filter(study=study).values_list("rater__pseudonym", flat=True)
-    costs = {**_stated(study), **_of_judges(study), **dict.fromkeys(simple, RatingCost(FREE))}
-    return costs | _of_juries(study, costs)
+    machines = Rater.objects.filter(provider=provider_of(study), kind=Rater.Kind.MACHINE)
+    rows = list(machines.values_list("pseudonym", "machine_rater__kind", "stated_cost__amount"))
+    costs = {name: _as_stated(amount) for name, kind, amount in rows if kind is None}
+    costs |= {name: RatingCost(FREE) for name, kind, _ in rows if kind == Kind.BASELINE}
+    kinds = {kind for _, kind, _ in rows}
+    costs |= _of_judges(study) if Kind.JUDGE in kinds else {}
+    return costs | (_of_juries(study, costs) if Kind.JURY in kinds else {})
 
 
 def _checked(cost: Decimal) -> Decimal:
@@ -147,25 +154,29 @@ def _of_judge(progress: Progress) -> RatingCost:
 
 def _of_juries(study: Study, costs: Mapping[str, RatingCost]) -> dict[str, RatingCost]:
     juries = Jury.objects.filter(study=study, rater__isnull=False)
-    juries = juries.select_related("rater", "criterion").prefetch_related("members")
-    return {str(jury.rater): _of_jury(jury, costs) for jury in juries}
+    juries = juries.select_related("rater").prefetch_related("members")
+    answers = _answers_to_an_item({member.pk for jury in juries for member in jury.members.all()})
+    return {str(jury.rater): _of_jury(jury, costs, answers) for jury in juries}
 
 
-def _of_jury(jury: Jury, costs: Mapping[str, RatingCost]) -> RatingCost:
-    answers, total = _answers_to_an_item(jury), FREE
+def _of_jury(jury: Jury, costs: Mapping[str, RatingCost], answers: _Answers) -> RatingCost:
+    total = FREE
     for member in jury.members.all():
         cost = costs.get(str(member), RatingCost(None, NO_COST_STATED))
         if cost.amount is None:
             why = MEMBER_COST_UNKNOWN.format(member=member, why=cost.unknown_because)
             return RatingCost(None, why)
-        total += cost.amount * answers.get(member.pk, Decimal(1))
+        total += cost.amount * answers.get((member.pk, jury.criterion_id), Decimal(1))
     return RatingCost(total)
 
 
-def _answers_to_an_item(jury: Jury) -> dict[int, Decimal]:
-    """Return how many answers each member gave to an item, of both orders and all runs."""
-    rows = Rating.objects.counted().filter(
-        rater__in=jury.members.all(), criterion=jury.criterion, repeat=0
+def _answers_to_an_item(members: Collection[int]) -> _Answers:
+    """Return how many answers each member gave to an item of a criterion, of both orders and all runs."""
+    rows = Rating.objects.counted().filter(rater__in=members, repeat=0)
+    counts = rows.values("rater", "criterion").annotate(
+        n=Count("pk"), items=Count("unit", distinct=True)
     )
-    counts = rows.values("rater").annotate(n=Count("pk"), items=Count("unit", distinct=True))
-    return {row["rater"]: Decimal(row["n"]) / row["items"] for row in counts.order_by()}
+    return {
+        (row["rater"], row["criterion"]): Decimal(row["n"]) / row["items"]
+        for row in counts.order_by()
+    }
