@@ -18,7 +18,7 @@ STARTS = (
         "texts",
         "Texts I have",
         "A table with a column of texts for each system, or one row per text and a column of systems.",
-        "CSV, XLSX, JSON Lines, Parquet",
+        "CSV, TSV, XLSX, JSON Lines, Parquet",
         "Choose the file with the texts to compare",
         "A table with the sources and the texts of two or more systems, a study bundle, or the logs of"
         " an evaluation. You can check its columns before anything is stored.",
