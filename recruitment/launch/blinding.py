@@ -18,7 +18,10 @@ MAX_TEXTS = 20_000
 MIN_TEXTS = 10
 EXAMPLES = 3
 AT_DATA = "At Data you can remove these instances. Texts change only in your file, which then becomes a new study."
-ALIKE = "In your file, treat the texts of all systems alike{}. Then import it as a new study."
+ALIKE = (
+    "If the study is not about that, treat the texts of all systems alike in your file{}, and import it as a"
+    " new study."
+)
 OR_ANEW = ", or have those that were cut off written anew with a higher limit of their length"
 # A format gives systems away if at least this share of one's texts have it, and of another's few.
 OFTEN, SELDOM = 0.75, 0.25

@@ -2,6 +2,7 @@ from decimal import ROUND_UP, Decimal
 
 import pytest
 from django.db.models import F
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.services.planning import ensure_plan, plan_hits
@@ -458,15 +459,21 @@ def test_a_page_plans_a_draft_on_trial_if_it_has_few_items(monkeypatch, most, ti
 
 
 @pytest.mark.parametrize(("words", "is_told"), [(400, False), (2000, True)])
-def test_far_less_pay_for_one_task_than_is_promised_for_all_is_told_and_no_warning(words, is_told):
+def test_far_less_pay_for_one_task_than_is_promised_for_all_is_told_and_no_warning(
+    words, is_told, admin_client
+):
     study = make_planned(instances=4, ratings_per_hit=1, hits_per_annotator=4)
     hour = Decimal(12)
     Study.objects.update(guidelines="word " * words, minutes_per_hit=1, promised_hourly_rate=hour)
     study.refresh_from_db()
     study.reward = proposal_for(study, hits=4).value
     study.save()
-    assert bool(forecast(study, hits=4).of_who_stops) == is_told
-    assert not {*warnings(study)} & {"under_promise", "last_is_under_promise"}
+    told = forecast(study, hits=4).of_who_stops
+    assert bool(told) == is_told
+    assert told not in {check.finding for check in launch_checks(study)}
+    assert not warnings(study) & {"under_promise", "last_is_under_promise"}
+    page = admin_client.get(reverse("recruitment:size", args=[study.pk])).text
+    assert ("data-stops" in page) == is_told
 
 
 @pytest.mark.parametrize(
