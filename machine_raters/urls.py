@@ -27,7 +27,7 @@ urlpatterns = [
         name="delete-example-set",
     ),
     path(f"{STUDY}verdicts/", pages.upload, name="upload-verdicts"),
-    path(f"{STUDY}verdicts/cost/", pages.rating_cost, name="rating-cost"),
+    path(f"{STUDY}judges/cost/", pages.rating_cost, name="rating-cost"),
 ]
 for name, kind in KINDS.items():
     urlpatterns += [

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 
 from annotation.models import Rater, Rating
 from annotation.services.rating_writer import provider_of
@@ -59,12 +59,15 @@ class UploadedRater:
 
 def uploaded_raters(study: Study) -> list[UploadedRater]:
     """Return the machines that were not made here and have ratings."""
+    uploaded = Rater.objects.filter(
+        provider=provider_of(study), kind=Rater.Kind.MACHINE, machine_rater__isnull=True
+    )
     simulated = Count("ratings", filter=Q(ratings__simulated=True))
-    rows = _uploaded(study).annotate(n=Count("ratings"), simulated=simulated).filter(n__gt=0)
-    costs = _stated(study)
+    rows = uploaded.annotate(n=Count("ratings"), simulated=simulated).filter(n__gt=0)
+    columns = ("external_id", "n", "simulated", "stated_cost__amount")
     return [
-        UploadedRater(one.external_id, one.n, one.simulated, costs[one.pseudonym])
-        for one in rows.order_by("external_id")
+        UploadedRater(name, n, made_up, _as_stated(amount))
+        for name, n, made_up, amount in rows.order_by("external_id").values_list(*columns)
     ]
 
 
@@ -124,17 +127,6 @@ def _checked(cost: Decimal) -> Decimal:
 
 def _as_stated(cost: Decimal | None) -> RatingCost:
     return RatingCost(cost) if cost is not None else RatingCost(None, NO_COST_STATED)
-
-
-def _uploaded(study: Study) -> QuerySet[Rater]:
-    return Rater.objects.filter(
-        provider=provider_of(study), kind=Rater.Kind.MACHINE, machine_rater__isnull=True
-    )
-
-
-def _stated(study: Study) -> dict[str, RatingCost]:
-    rows = _uploaded(study).values_list("pseudonym", "stated_cost__amount")
-    return {name: _as_stated(amount) for name, amount in rows}
 
 
 def _of_judges(study: Study) -> dict[str, RatingCost]:

@@ -41,6 +41,7 @@ NOT_COPIED = frozenset(
         "studies.ReportChanges",
         "studies.Invitation",
         "studies.JoinedSystem",
+        "machine_raters.StatedCost",
         "machine_raters.MachineRater",
         "machine_raters.ExampleSet",  # it names items
         "annotation.Place",
