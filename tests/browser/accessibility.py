@@ -7,6 +7,8 @@ from playwright.sync_api import Page
 
 # The one rule that version 2.2 of the guidelines added, which is off unless it is asked for.
 TARGETS = {"runOnly": {"type": "rule", "values": ["target-size"]}}
+AXE = Axe().axe_script
+RUN_AXE = "async options => (await axe.run(document, options)).violations"
 # The width of A4 within margins of two centimetres, in the browser's pixels.
 SHEET = 642
 UNSTICK = """() => [...document.querySelectorAll("body *")]
@@ -30,6 +32,12 @@ def check_targets(page: Page) -> None:
     _check_rules(page, TARGETS)
 
 
+def check_rules(page: Page) -> None:
+    """Check everything and the size of what can be pressed at once, for half of the time of both."""
+    page.evaluate(UNSTICK)
+    _check_rules(page, {"rules": {"target-size": {"enabled": True}}})
+
+
 def check_contrast(page: Page) -> None:
     """Check the one rule that depends on the scheme of colours."""
     _check_rules(page, {"runOnly": ["color-contrast"]})
@@ -37,9 +45,12 @@ def check_contrast(page: Page) -> None:
 
 def _check_rules(page: Page, options: dict[str, Any]) -> None:
     page.wait_for_load_state("load")
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
     # To describe what passed, which nobody reads, takes axe longer than all of its checks.
-    options = {"resultTypes": ["violations"], **options}
-    violations = Axe().run(page, options=options).response["violations"]
+    violations = page.evaluate(
+        RUN_AXE, {"resultTypes": ["violations"], "preload": False, **options}
+    )
     summaries = [(rule["id"], rule["nodes"][0]["html"]) for rule in violations]
     assert not summaries, summaries
 
