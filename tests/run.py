@@ -104,12 +104,13 @@ OF_BROWSERS = ("playwright", "base_url", "rerunfailures", "anyio")
 # What keeps the data of a server of tests over a loss of power, which would cost a test more than its work.
 NOT_KEPT = ("fsync", "synchronous_commit", "full_page_writes")
 # The models say what the tables are: running the migrations would cost each worker as long as many tests.
+FROM_MODELS = "--nomigrations"
 QUICK = Pass(
     "sqlite",
     "On SQLite",
     "not (postgresql or redis or browser or slow or thorough)",
     options=(
-        "--nomigrations",
+        FROM_MODELS,
         "--hypothesis-profile=quick",
         "--ignore=tests/browser",
         *(option for name in OF_BROWSERS for option in ("-p", f"no:{name}")),
@@ -133,13 +134,14 @@ def all_passes(services: Services, only: str | None) -> Iterator[Pass]:
         yield Pass("postgresql", "On SQLite", here, environment)
     again = f"(browser or both_databases) and not (postgresql or {absent})"
     in_browser, simulations = "In a browser and what is marked again, on SQLite", "slow simulations"
+    second = Pass("browser", in_browser, again, environment, options=(FROM_MODELS,))
     if only is None:
         both = f"({again}) or slow"
         title = f"{in_browser}, and {simulations}"
-        yield Pass("browser", title, both, environment, workers=WORKERS_IN_BROWSER)
+        yield replace(second, title=title, marks=both, workers=WORKERS_IN_BROWSER)
     else:
-        yield Pass("browser", in_browser, again, environment, workers=WORKERS_IN_BROWSER)
-        yield Pass("slow", f"The {simulations}", "slow", environment)
+        yield replace(second, workers=WORKERS_IN_BROWSER)
+        yield replace(second, name="slow", title=f"The {simulations}", marks="slow")
 
 
 @contextmanager
