@@ -338,6 +338,25 @@ def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
     assert (study.ratings_per_hit, study.reward) == (3, None)
 
 
+def test_tasks_responses_and_people_are_shown_before_there_is_a_reward(client, study):
+    page = client.get(page_of("recruitment:cost-part", study), {"promised_hourly_rate": "9"})
+    html = lxml.html.fromstring(page.content)
+    assert html.xpath("//@data-responses") == ["12"]
+    assert not html.xpath("//@data-people")
+    (no_maximum,) = html.xpath("//*[@data-no-maximum]")
+    assert "all 4 tasks" in no_maximum.text_content()
+    assert "reward" not in no_maximum.text_content()
+    # Pay is promised, so that the reward is what is not known.
+    assert "no pay" not in page.text
+    page = client.get(page_of("recruitment:cost-part", study), {"reward": "2.00"})
+    (no_maximum,) = lxml.html.fromstring(page.content).xpath("//*[@data-no-maximum]")
+    assert "one reward" in no_maximum.text_content()
+    page = client.get(page_of("recruitment:cost-part", study), {"hits_per_annotator": 2})
+    html = lxml.html.fromstring(page.content)
+    assert html.xpath("//@data-people") == ["6"]
+    assert not html.xpath("//@data-no-maximum")
+
+
 def test_the_minutes_of_each_part_and_the_lowest_hourly_pay_are_shown(client, study):
     Study.objects.update(guidelines="word " * 400, consent="")
     typed = {"hits_per_annotator": 3, "minutes_per_hit": 6, "reward": "6.00", "ratings_per_hit": 2}
@@ -347,7 +366,9 @@ def test_the_minutes_of_each_part_and_the_lowest_hourly_pay_are_shown(client, st
     assert page.context["cost"].asked.parts == {"consent and guidelines": 2, "tasks": 18}
     # Of eight responses, two are left: 4.00 for 2 minutes of reading and 12 of work.
     assert html.xpath("//@data-lowest") == ["1", "2"]
-    assert not html.xpath("//*[@data-minutes or @data-lowest][not(ancestor::details)]")
+    # The parts stand beside their sum; who does fewer tasks is told where one asks.
+    assert not html.xpath("//*[@data-minutes][ancestor::details]")
+    assert not html.xpath("//*[@data-lowest][not(ancestor::details)]")
     lowest = [(one.rate, one.is_for_the_last) for one in page.context["cost"].lowest]
     assert lowest == [(Decimal(15), False), (Decimal("17.14"), True)]
     assert page.context["cost"].maximum_that_divides == 2
