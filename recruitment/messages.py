@@ -116,8 +116,7 @@ NO_SIGNED_LINKS = (
 )
 NOT_SET_UP = "Nobody can enter through this channel until you set it up."
 OPEN_BY_DEFAULT = (
-    "It closes by itself as soon as another channel is ready. To keep it open alongside other channels,"
-    " set it up here."
+    "It closes when another channel is ready. To keep it open alongside others, save it below."
 )
 OPEN_LINK_REPLACED = (
     "The open link is closed because another channel was set up. Set up the open link as well if"

@@ -92,7 +92,7 @@ class PayClaimSettings(ChannelSettings):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offered = [claim for claim in PayClaim if self.knows or claim != PayClaim.UNASKED]
-        undecided = ("", "Not decided, or nobody is paid")
+        undecided = ("", "Nothing is said about it")
         field = self.fields["pay_claim"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [undecided, *((claim.value, CHOICES[claim]) for claim in offered)]

@@ -21,6 +21,7 @@ from recruitment.launch.channels import channel_needs, is_pay_unclaimed
 from recruitment.messages import (
     CHANNEL_GONE,
     NOT_TESTED,
+    OPEN_BY_DEFAULT,
     OPEN_LINK_NOW_CLOSED,
     PENDING,
 )
@@ -221,11 +222,12 @@ def _page(
             for name in [channel_status.platform.name]
         ],
         "open_channels": [status for status in statuses if status.is_open],
-        "chooses_none": not any(status.channel for status in statuses),
+        "by_default": study.status == Study.Status.DRAFT and is_first,
+        "keep_open": OPEN_BY_DEFAULT,
         "drafts": [status.platform.title for status in statuses if status.is_draft_there],
         "people_needed": people,
-        # Until a channel is set up, that is what the page is for, and not going on.
-        "can_save": is_first and study.status == Study.Status.DRAFT,
+        # Until people know how they get their pay, that is what the page is for, and not going on.
+        "can_save": any(one.channel is None and is_pay_unclaimed(study, one) for one in statuses),
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)

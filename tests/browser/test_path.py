@@ -109,7 +109,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     press(page, "Save and continue")
     look(page)
     page.locator(".channel").filter(has_text="Open link").get_by_role(
-        "button", name="Use the open link"
+        "button", name="Save", exact=True
     ).click()
     assert state(page, "recruit") == "done"
 

@@ -59,10 +59,10 @@ def test_after_a_refusal_what_was_saved_is_not_called_lost(page: Page, live_serv
         channel.locator("[name=pay_claim]").select_option(claim)
         for needing, name in shown.items():
             expect(channel.locator(f"[name={name}]")).to_be_visible(visible=needing == claim)
-    channel.get_by_role("button", name="Use the open link").click()
+    channel.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".errorlist")).to_be_visible()
     channel.locator("[name=pay_contact]").fill("pay@example.org")
-    channel.get_by_role("button", name="Use the open link").click()
+    channel.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("main .success")).to_be_visible()
     expect(page.locator("[data-draft]")).to_have_count(0)
     expect(most).to_have_value("7")

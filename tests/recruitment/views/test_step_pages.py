@@ -710,13 +710,14 @@ def test_all_that_the_confirmation_warns_of_is_on_launch_before_and_while_it_run
     assert {*asked.warnings} <= {row.code for row in client.get(launch).context["rows"]}
 
 
-@pytest.mark.parametrize("lacks", ["nothing", "texts", "task", "pay", "people", "gold checks"])
+@pytest.mark.parametrize("lacks", ["nothing", "texts", "task", "pay", "claim", "gold checks"])
 def test_what_each_open_step_says_is_left_to_do_on_launch(client, study, lacks):
     sets = {"task": {"guidelines": ""}, "pay": {"reward": "1.00"}, "texts": {"dataset": None}}
+    sets["claim"] = {"reward": "1.00", "hits_per_annotator": 2}
     Study.objects.update(**{"guidelines": "Read both.", "minutes_per_hit": 2} | sets.get(lacks, {}))
     if lacks == "gold checks":
         Screening.objects.create(study=study, check_rate=0.5)
-    if lacks != "people":
+    if lacks != "claim":
         study.channels.create(provider="panel")
     context = client.get(page_of("recruitment:launch", study)).context
     frame, rows = context["frame"], context["rows"]
@@ -771,6 +772,10 @@ def test_no_page_names_a_channel_as_chosen_before_one_is(client, study, is_chose
     Study.objects.update(reward=Decimal(2), hits_per_annotator=2)
     if is_chosen:
         Channel.objects.create(study=study, provider=OPEN_LINK)
-    assert client.get(page_of("recruitment:channels", study)).context["chooses_none"] != is_chosen
+    page = client.get(page_of("recruitment:channels", study))
+    assert page.context["by_default"] != is_chosen
+    # What is open is said once: in the sentence, or in the list.
+    assert page.text.count("data-open=") == 1
+    assert ("It closes" in page.text) != is_chosen
     price = client.get(page_of("recruitment:cost-part", study)).content.decode()
     assert ("People at most by" in price) == is_chosen

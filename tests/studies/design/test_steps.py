@@ -47,7 +47,7 @@ def test_an_empty_study_begins_with_its_data(ruth):
         "quality": "not needed",
         "size": "open",
         "analysis-plan": "not needed",
-        "recruit": "open",
+        "recruit": "done",
         "launch": "open",
     }
 
@@ -61,6 +61,11 @@ def test_each_step_is_done_by_what_it_asks_for(ruth):
     assert states(study, ruth)["size"] == "done"
     Study.objects.update(estimands="The win rate of system A.")
     assert states(study, ruth)["analysis-plan"] == "done"
+    # The open link is used by default, but nothing tells its people how they are paid.
+    assert states(study, ruth)["recruit"] == "open"
+    Study.objects.update(reward=None)
+    assert states(study, ruth)["recruit"] == "done"
+    Study.objects.update(reward="1.00")
     channel = Channel.objects.create(study=study, provider="panel")
     assert states(study, ruth)["recruit"] == "done"
     Channel.objects.filter(pk=channel.pk).update(closed_at="2026-01-01T00:00Z")
@@ -93,7 +98,7 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
         ("generate-select", "quality"),
         ("quality", "size"),
         ("size", "analysis-plan"),
-        ("analysis-plan", "recruit"),
+        ("analysis-plan", "launch"),
         ("", "size"),
         ("overview", "size"),
         ("recruit", "launch"),
