@@ -42,12 +42,11 @@ from studies.design.family_rows import FamilyRows, models_of
 from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
-from studies.instance_selection.set_aside import set_aside
-from studies.models import ComprehensionQuestion, Instance, Screening, Study, Unit
+from studies.instance_selection.set_aside import left_to_rate
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.models.screening import default_pass_mark
 from studies.refusals import form_errors
 from studies.services import MOST_ANSWERS, is_frozen
-from tiebreak.digits import percent
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
 from tiebreak.reading.words import counted
@@ -66,10 +65,11 @@ FAMILIES = (
     " Where a model's name suggests a family, it is shown as a proposal and not used until you enter it. Once the"
     " study has been opened, the log and the report say what was changed."
 )
-TAKEN = (
-    " Each item takes one of the {} out of what is rated ({} of the comparisons), up to a quarter of"
-    " them for training and test together. Comprehension questions, below, take none."
+REMAIN = (
+    " {} of {} remain to be rated: nobody rates what training or the test shows. Comprehension questions,"
+    " below, take none."
 )
+ALL_REMAIN = " {} of {} remain to be rated: of so few, also those that training and the test show."
 ONE_INSTANCE = (
     " With one instance per task there are at most as many as a system has texts for it: here {n}."
     " For more, choose several instances under “bundling”."
@@ -122,24 +122,31 @@ class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
-        """Say at the numbers of items that what training and the test show is not rated."""
+        """Say at the number of items in the test what becomes of who fails, and how much remains to be rated."""
         formset = super().get_formset(request, obj, **kwargs)
-        counts = {"training_units", "qualification_units"} & formset.form.base_fields.keys()
-        if obj is not None and "qualification_units" in counts:
+        in_test = formset.form.base_fields.get("qualification_units")
+        if obj is not None and in_test is not None:
             fails = NO_REWARD if obj.reward is None else who_fails(obj)
-            formset.form.base_fields["qualification_units"].help_text += fails
-        if obj is None or not obj.dataset_id or is_frozen(obj) or not counts:
-            return formset
-        n = Instance.objects.filter(dataset=obj.dataset_id).count()
-        for name in counts:
-            if n:
-                taken = TAKEN.format(counted(n, "instance"), percent(1 / n))
-                formset.form.base_fields[name].help_text += taken
+            in_test.help_text += fails + _remain(obj)
         return formset
 
     def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
         """Show the form of a draft immediately; nothing is stored as long as it is not changed."""
         return int(obj is None or not is_frozen(obj))
+
+
+def _remain(study: Study) -> str:
+    """Say how many instances remain to be rated beside training and the test; "" for a draw, which leaves none out."""
+    if is_frozen(study) or study.selected.exists():
+        return ""
+    screening = screening_of(study) or Screening()
+    items = screening.training_units + screening.qualification_units
+    remaining, every = left_to_rate(study, items)
+    if not every:
+        return ""
+    return (ALL_REMAIN if items and remaining == every else REMAIN).format(
+        remaining, counted(every, "instance")
+    )
 
 
 class ComprehensionRows(
@@ -176,9 +183,6 @@ class QualityStep(CollectingStep):
             "checks_met": gold_checks_met(study, screening_of(study) or Screening()),
             "tasks_each": tasks_each(study),
             "is_limited": study.hits_per_annotator is not None,
-            "set_aside": 0
-            if is_frozen(study) or study.selected.exists()
-            else len(set_aside(study)),
             "may_lack": not is_frozen(study) or any(count.is_short for count in counts),
             "page": page,
             "units": labels_forms(study, page),

@@ -1,6 +1,6 @@
 """Instances that training and the test show, whose right answer is told before: nobody rates them."""
 
-from django.db.models import Case, Count, OuterRef, Subquery, When
+from django.db.models import Case, Count, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import GreaterThanOrEqual
 
@@ -29,6 +29,18 @@ def set_aside(study: Study) -> set[int]:
     if not Study.objects.values_list(N_SET_ASIDE, flat=True).get(pk=study.pk):
         return set()
     return set(_shown.filter(study=study).values_list("instance", flat=True))
+
+
+def left_to_rate(study: Study, items: int) -> tuple[int, int]:
+    """Return how many instances remain to be rated where training and the test show so many items, and of how many.
+
+    Items with texts of their own take no instance.
+    """
+    own, shown = Count("pk", filter=Q(instance=None)), Count("instance", distinct=True)
+    made = study.units.filter(role__in=STAGES).aggregate(own=own, shown=shown)
+    every = Instance.objects.filter(dataset=study.dataset_id).count()
+    taken = max(made["shown"], items - made["own"])
+    return every - taken if every >= LEAST_RATED * taken else every, every
 
 
 def every_instance_is_used(n_set_aside: int) -> str:

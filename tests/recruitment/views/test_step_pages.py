@@ -79,6 +79,29 @@ def test_units_are_made_together_with_what_is_typed(client, study):
     assert counts["training"] == (2, 2)
 
 
+def help_of_test(client: Any, study: Study) -> set[str]:
+    """The numbers beside the number of items in the test, which the page says once."""
+    page = lxml.html.fromstring(client.get(page_of("recruitment:quality", study)).content)
+    (said,) = page.xpath(
+        "//*[contains(@class, 'helptext')][contains(., 'remain to be rated')][not(ancestor::template)]"
+    )
+    assert said.get("id") == "id_screening-0-qualification_units_helptext"
+    return numbers_in(said.text_content())
+
+
+def test_beside_the_items_of_the_test_stands_how_many_instances_remain(client, ruth):
+    study = make_study(instances=12, member=ruth)
+    assert help_of_test(client, study) == {"12"}
+    screening = Screening.objects.create(study=study, training_units=1, qualification_units=2)
+    assert help_of_test(client, study) == {"9", "12"}
+    # One has a text of its own, and takes no instance.
+    Unit.objects.create(study=study, key="training-0", role="training", known_labels={"p": "1"})
+    assert help_of_test(client, study) == {"10", "12"}
+    screening.qualification_units = 4  # more than a quarter in all, so all are rated
+    screening.save()
+    assert help_of_test(client, study) == {"12"}
+
+
 def test_a_unit_is_removed_and_the_next_one_has_a_new_key(client, study):
     press(client, study, _make="1")
     press(client, study, _remove="training-0")
@@ -151,7 +174,7 @@ def test_no_more_gold_checks_are_made_than_the_tasks_need_that_the_test_leaves(c
     study = make_study(instances=40, member=ruth)
     Generation.objects.update(text=LONG)
     before = client.get(page_of("recruitment:quality", study)).content.decode()
-    assert "the 40 instances" in before  # of which each item of the test takes one
+    assert "40 of 40 instances" in before  # of which each item of the test takes one
     typed = {"screening-0-qualification_units": 8, "screening-0-check_rate": 0.25}
     counts = press(client, study, _make="missing", **typed).context["role_counts"]
     assert {row.role: row.present - row.needed for row in counts} == dict.fromkeys(ROLES, 0)
