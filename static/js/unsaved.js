@@ -11,11 +11,18 @@
   const changed = new Set(refused.filter((form) => kept(form).length));
   let sending = null;
 
+  const noteChange = (form) => {
+    changed.add(form);
+    // What was typed is not skipped.
+    for (const skip of form.querySelectorAll("[data-typed]")) {
+      [skip.value, skip.textContent] = ["1", skip.dataset.typed];
+    }
+  };
   const recordChange = (event) => {
     // A choice of how something is shown is stored nowhere.
     if (event.target.closest(".screens")) return;
     const form = event.target.form || event.target.closest("form");
-    if (form && saves(form)) changed.add(form);
+    if (form && saves(form)) noteChange(form);
   };
   // Adding or removing rows of a formset is a change, too.
   for (const name of ["input", "change", "formset:added", "formset:removed"]) {
@@ -79,7 +86,7 @@
       else if (Array.isArray(value)) [...field.options].forEach((o, i) => { o.selected = value[i]; });
       else field.value = value;
     }
-    changed.add(form);
+    noteChange(form);
   };
   document.addEventListener("submit", (event) => {
     sessionStorage.setItem("sent", keyOf(event.target));

@@ -85,7 +85,8 @@ class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):
 
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponseRedirect:
         """Go to the next step in which something is missing, to a new row, or back to the step, with everything saved."""
-        self.message_user(request, "Saved.", messages.SUCCESS)
+        if request.POST.get("_next") != "skip":
+            self.message_user(request, "Saved.", messages.SUCCESS)
         if "_next" in request.POST:
             frame = study_frame(obj, request.user, place_of(self.slug))
             return redirect((frame.next_step or frame.steps[-1]).url)

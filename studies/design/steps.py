@@ -296,6 +296,12 @@ class StudyFrame:
         return next(later, None) or next(iter(self.missing), None)
 
     @property
+    def may_skip(self) -> bool:
+        """Whether this is an optional step of a draft in which nothing was asked for."""
+        here = (one.status.state for one in self.steps if one.step.slug == self.here)
+        return self.study.opened_at is None and StepState.NOT_NEEDED in here
+
+    @property
     def checks(self) -> tuple[StepCheck, ...]:
         """What the launch will say about this step."""
         return next((one.checks for one in self.steps if one.step.slug == self.here), ())

@@ -106,7 +106,12 @@ def test_a_study_is_made_on_the_path_step_by_step(
     look(page)
     press(page, "Save and continue")
     expect(page.locator("[data-step=analysis-plan] a")).to_have_attribute("aria-current", "step")
+    skip = page.locator("button.primary")
+    expect(skip).to_have_text("Skip")
+    page.locator("#id_planned_exclusions").fill("Nobody.")
+    expect(skip).to_have_text("Save and continue")
     press(page, "Save and continue")
+    assert Study.objects.get().planned_exclusions == "Nobody."
     look(page)
     page.locator(".channel").filter(has_text="Open link").get_by_role(
         "button", name="Save", exact=True

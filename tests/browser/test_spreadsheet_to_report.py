@@ -144,14 +144,14 @@ def design(ruth: Researcher) -> None:
     ruth.type("Guidelines", "Read both notes. Choose the one that helps the morning team more.")
     ruth.look("05-task")
     ruth.press("Save and continue")
-    ruth.press("Save and continue")  # without screening
+    ruth.press("Skip")  # without screening
     ruth.type("Maximum tasks per annotator", "3")
     ruth.type("Estimated minutes per task", "2")
     ruth.type("Reward per annotator", "1.50")
     expect(page.locator("#cost")).to_contain_text("4.50")
     ruth.look("06-size")
     ruth.press("Save and continue")
-    ruth.press("Save and continue")  # without a plan of the analysis
+    ruth.press("Skip")  # without a plan of the analysis
     ruth.look("07-recruit")
 
 

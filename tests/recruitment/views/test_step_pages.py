@@ -16,7 +16,7 @@ from recruitment.models import Channel
 from recruitment.pay import Collection
 from recruitment.services.launch_checks import launch_checks
 from studies.design.protocols import create_from_protocol, protocols
-from studies.models import Generation, Screening, Study, Unit
+from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, numbers_in, send, send_step
@@ -68,6 +68,20 @@ SMALL = {"shown_before_rated"}
 def test_an_unchanged_form_sets_up_no_screening(client, study):
     assert set(levels_on(press(client, study))) == {"success"}
     assert not hasattr(Study.objects.get(), "screening")
+
+
+@pytest.mark.parametrize("name", ["recruitment:quality", "recruitment:analysis-plan"])
+def test_an_optional_step_is_skipped_until_something_is_asked_for(client, study, name):
+    def goes_on() -> str:
+        page = lxml.html.fromstring(client.get(page_of(name, study)).content)
+        return page.xpath("//button[@name='_next']")[0].text
+
+    skip = goes_on()
+    went = send_step(client, page_of(name, study), _next="skip")
+    assert levels_on(client.get(went.url)) == []  # nothing was saved
+    Study.objects.update(estimands="The win rate.")
+    ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb")
+    assert goes_on() != skip
 
 
 def test_units_are_made_together_with_what_is_typed(client, study):
