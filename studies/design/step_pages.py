@@ -53,8 +53,11 @@ class SystemRows(CountsFromOne, DesignRows, admin.StackedInline[StudySystem, Stu
     model = StudySystem
     formset = SystemsOfDataset
     fields = ("position", "system")
-    verbose_name = "listed system"
-    verbose_name_plural = "Systems, in the order of the exports"
+    verbose_name = "system that was left out"
+    verbose_name_plural = "Order in exports, and systems that this study leaves out"
+    classes = ("collapse",)
+    removes = "Leave out"
+    purpose = "A system that is left out is not rated in this study. Its texts stay."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
         return super().get_queryset(request).select_related("system")
@@ -89,7 +92,10 @@ class DataStep(StepAdmin):
             "texts": count_of(texts, "system") - F("dummies"),
         }
         systems = self.study.dataset.systems.for_studies().order_by("name")
-        return list(systems.annotate(**counts, imported=Exists(imported(texts))))
+        used = self.study.study_systems.filter(system=OuterRef("pk"))
+        return list(
+            systems.annotate(**counts, imported=Exists(imported(texts)), is_used=Exists(used))
+        )
 
     def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:  # noqa: ARG002
         """Leave out the list where there is nothing to list."""

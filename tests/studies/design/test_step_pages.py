@@ -201,6 +201,24 @@ def test_choosing_a_dataset_adds_its_systems(client, ruth, study):
     assert {"system-0", "10"} <= set(re.findall(r"<t[hd][^>]*>([^<]+)</t", html))
 
 
+def test_the_systems_are_listed_once_and_their_order_is_folded(client, ruth):
+    study = make_study(instances=2, systems=3, member=ruth)
+    study.study_systems.get(system__name="system-2").delete()
+    page = lxml.html.fromstring(client.get(page_of("studies:data", study)).content)
+    assert len(page.xpath("//table[contains(@class, 'systems')]/tbody/tr")) == 3
+    (left_out,) = page.xpath("//*[@data-left-out]/..")
+    assert left_out.text.strip() == "system-2"
+    (orders,) = page.xpath("//*[@data-prefix='study_systems']")
+    (folded,) = orders.xpath("ancestor::details")
+    assert folded.get("open") is None
+    # What was refused there is in sight.
+    fields = rows("study_systems", *[{"study": study.pk, "system": ""}], stored=0)
+    fields |= {"study_systems-0-position": "x", "dataset": study.dataset_id}
+    refused = send(client, page_of("studies:data", study), fields | {"unit_kind": "comparison"})
+    (orders,) = lxml.html.fromstring(refused.content).xpath("//*[@data-prefix='study_systems']")
+    assert orders.xpath("ancestor::details/@open")
+
+
 @pytest.mark.parametrize(
     ("sent", "code"),
     [
