@@ -228,6 +228,11 @@ class Ledger:
         """What is owed to all who await payment."""
         return self.due.owed
 
+    @property
+    def owed_once_they_stop(self) -> Decimal:
+        """What is owed in addition, with fees, to those who still work, for what they have done."""
+        return self.due.once_they_stop.total - self.owed.total
+
     @cached_property
     def rows(self) -> list[LedgerRow]:
         return self.rows_of(self.people)

@@ -8,7 +8,7 @@ from annotation.models import Participation
 from annotation.participant_evidence import Sign, are_too_many, unusual_signs, worth_a_look
 from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
-from recruitment.terms import owed
+from recruitment.terms import agreed_pay, owed
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,16 @@ class Person:
         if action == "release" and not self.row.hits and by_platform:
             action = "ask-to-return"  # without work
         return action, LABELS.get(action) or ("Pay…" if by_platform else "Mark as paid…")
+
+    @property
+    def if_they_stop(self) -> str:
+        """What somebody who still works and is paid by task gets if they stop now, with the currency."""
+        one = self.participation
+        works = one.status == Participation.Status.ACTIVE and self.row.hits and not self.row.paid
+        if not works or self.can_be_paid or agreed_pay(one).is_one_payment:
+            return ""
+        amount = owed(one)
+        return f"{amount} {one.study.currency}" if amount else ""
 
     @property
     def due(self) -> str:

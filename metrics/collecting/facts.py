@@ -126,6 +126,8 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     detail += f"; {paid.under_promise} of {paid.timed} got less" if paid.under_promise else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"
+    more = accounting.ledger.owed_once_they_stop
+    sums += f" and {money(more)} more once those who work stop" if more else ""
     sums += f", at most {most}" if study.status != Study.Status.CLOSED else ""
     return [
         Fact("money", "Money", money(costs.spent), sums),

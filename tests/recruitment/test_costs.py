@@ -137,6 +137,26 @@ def test_two_pages_show_the_same_sums(client, study):
     assert spent.detail in page
 
 
+def test_collect_says_what_somebody_gets_who_stops_now_as_their_own_page_does(client):
+    owner = User.objects.create_user("oda", is_staff=True)
+    study = make_open_study(
+        instances=2, member=owner, reward=Decimal("1.00"), hits_per_annotator=2, currency="GBP"
+    )
+    ann = annotator(study)
+    for _ in range(study.comparisons_per_hit):
+        ann.choose()
+    stopping = ann.client.get(reverse("recruitment:leave", args=[study.pk]))
+    assert stopping.context["owed"] == Decimal("0.50")
+    client.force_login(owner)
+    page = client.get(reverse("metrics:dashboard", args=[study.pk])).text
+    assert re.search(r"0\.50 GBP<span[^>]* data-if-they-stop", page)
+    spent, _ = money_facts(study, accounts(study))
+    assert {"0.00", "0.50"} <= numbers_in(spent.detail)  # owed now, and once they stop
+    assert spent.detail in page
+    ann.client.post(reverse("recruitment:leave", args=[study.pk]))
+    assert "data-if-they-stop" not in client.get(reverse("metrics:dashboard", args=[study.pk])).text
+
+
 @pytest.mark.parametrize(("people", "words"), [(1, "waits to be paid"), (2, "wait to be paid")])
 def test_one_waits_and_two_wait(study, people, words):
     if people == 2:
