@@ -54,6 +54,11 @@ class RatingCounts:
     surplus: int = 0
 
     @property
+    def computed(self) -> int:
+        """The ratings of machines that a rule or a model made of the texts."""
+        return self.machines - self.invented
+
+    @property
     def flagged(self) -> int:
         return sum(getattr(self, flag) for flag in FLAGS)
 
