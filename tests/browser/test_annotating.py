@@ -45,6 +45,21 @@ def with_texts(study: Study) -> Study:
     return study
 
 
+@pytest.mark.parametrize("label", ["", "Summary 1"])
+def test_guidelines_that_name_sides_say_which_text_it_is_where_texts_are_stacked(
+    page: Page, live_server, label
+):
+    named = "*Left:* short. *Right:* shorter."
+    study = make_open_study(instances=1, guidelines=named, left_label=label, right_label=label)
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Start").wait_for()
+    for width in (1440, 360):
+        page.set_viewport_size({"width": width, "height": 740})
+        is_stacked = width == 360 and not label
+        expect(page.locator("[data-sides]")).to_be_visible(visible=is_stacked)
+
+
 def test_it_works(chromium_page: Page, live_server):
     page, study = chromium_page, make_open_study(instances=1, ratings_per_hit=1)
     enter(page, live_server, study)
