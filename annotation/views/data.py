@@ -62,6 +62,7 @@ def data(request: HttpRequest, study_id: str) -> HttpResponse:
         "texts": texts.filter(instance__dataset=study.dataset_id).count(),
         "systems": study.ordered_systems(),
         "problem": removal_problem(study),
+        "can_save": study.dataset_id is None,  # so that texts are uploaded before going on
         **_items(study, request),
         "may_change": held_right(request.user, study) >= Right.CHANGE,
     }

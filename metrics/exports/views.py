@@ -21,6 +21,7 @@ from django_htmx.http import trigger_client_event
 from annotation.exports.export_jobs import ExportJob, export_file, finished_export, start_export
 from annotation.exports.study_export import BENCHMARKS, StudyExport
 from annotation.filters import ratings_in
+from annotation.models import Rating
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.exports.report_files import ReportFilesJob, start_report_files
@@ -315,6 +316,7 @@ def _page(study: Study, form: ExportForm | None = None) -> dict[str, Any]:
         "kinds": kinds,
         "benchmark_kinds": benchmarks,
         "benchmark_is_chosen": any(is_chosen for _, is_chosen in benchmarks),
+        "has_ratings": Rating.objects.filter(unit__study=study).exists(),
         **state,
         **listed,
     }

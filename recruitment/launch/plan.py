@@ -10,6 +10,7 @@ from recruitment.launch.check import (
     GENERATE_SELECT,
     LAUNCH,
     SIZE,
+    TASK,
     LaunchCheck,
     error,
     warning,
@@ -30,7 +31,8 @@ def planned(study: Study) -> Iterator[LaunchCheck]:
     try:
         check_design(study)
     except DomainError as refusal:
-        yield error(refusal.code, refusal.message, DATA)
+        lacks_question = getattr(refusal, "missing", ()) == ("criterion",)
+        yield error(refusal.code, refusal.message, TASK if lacks_question else DATA)
     else:
         yield error(
             "not_planned",
