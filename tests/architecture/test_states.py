@@ -77,7 +77,7 @@ STATES: dict[str, tuple[str, Callable[[], Study]]] = {
     "empty": ("unfinished draft", lambda: Study.objects.create(title="Empty")),
     "without texts": ("unfinished draft", lambda: make_study(instances=0)),
     "without preferences": ("unfinished draft", lambda: make_study(scale="ordinal:1..5")),
-    "planned": ("unfinished draft", planned),
+    "planned": ("ready draft", planned),
     "screened": ("open", screened),
     "open": ("open", lambda: make_open_study(instances=2)),
     "entered": ("open", entered),
