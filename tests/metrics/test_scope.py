@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from tests.metrics.studies import drawn_study, estimates, preferences, report_of, sections, words
-from tiebreak.reading.findings import INSTANCES, agreement_finding
+from tiebreak.reading.agreement_findings import agreement_finding
+from tiebreak.reading.findings import (
+    INSTANCES,
+)
 from tiebreak.reading.messages import (
     INSTANCES_ARE_WEIGHTED,
     INSTANCES_WERE_SELECTED,

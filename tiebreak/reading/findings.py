@@ -12,30 +12,31 @@ from math import inf
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.messages import (
+    ALL_RANKED,
     ALWAYS_WON,
     AT_ONCE,
     COST,
-    MACHINES_FIRST,
+    ITS_RANK,
+    LEADERS_OPEN,
     MIXED,
-    NO_FINDING_YET,
     NO_SETS,
     NO_WINNER,
     ON_SELECTED,
-    OTHERS_AGREE,
     OTHERS_OPEN,
+    OTHERS_OPEN_TOO,
     OVER_DATASET,
+    RATE_OF_WINNER,
     RATING_SET,
     SAVED,
     SAVING_UNKNOWN,
     SINGLE_SETS,
+    SOME_RANKED,
     TOO_FEW,
     TOO_FEW_OF_PAIRS,
-    TOO_FEW_TO_AGREE,
     WEIGHTED,
     WEIGHTED_TO_DATASET,
     WIN_RATE_IS,
     WITH_THESE,
-    WITH_TWO,
     WITHOUT_BAD,
     WITHOUT_PREFERENCE,
 )
@@ -178,48 +179,6 @@ def is_of_selected(estimate: Estimate) -> bool:
     return estimate.scope.instances == "selected"
 
 
-NO_ALPHA_HEADING = "Agreement among annotators"
-
-
-def agreement_finding(section: CriterionSection) -> tuple[str, str]:
-    """Return the heading and the sentences above the table of agreement by stratum."""
-    all_units = section.all_units.human_human
-    alpha = all_units.krippendorff_alpha
-    if not alpha.is_defined:
-        return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
-    if unreached(section):
-        return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
-    unanimous = _stratum(section, "agreement", "PA=1")
-    # The share is not weighted, so even after a draw it is the share of the items that were rated.
-    items = counted(units_of_shares(section.strata, unanimous), "rated item")
-    share = f"All annotators agree on {share_of(unanimous, section.strata)} of {items} {WITH_TWO}."
-    if not alpha.has_interval:
-        is_few, verb = alpha.n < MIN_CLUSTERS, "is" if alpha.n == 1 else "are"
-        noun = "item" if section.resampling == "unit" else "instance"
-        few = TOO_FEW_TO_AGREE.format(n=counted(alpha.n, noun), verb=verb)
-        heading = few if is_few else NO_ALPHA_HEADING
-        return heading, f"{share} {alpha.reason or ''} {scope_sentence(alpha)}"
-    heading, sentence = _beyond_chance(alpha, MACHINES_FIRST * bool(section.all_units.machines))
-    scope = scope_sentence(alpha, of_these=OTHERS_AGREE in sentence)
-    return f"{heading}{scope_suffix(alpha)}", f"{share} {sentence}{scope}"
-
-
-def _beyond_chance(alpha: Estimate, advice: str) -> tuple[str, str]:
-    """Return whether annotators agree more than chance predicts, given α with its interval."""
-    if alpha.low > 0:
-        return f"{annotators_of(alpha)} agree beyond chance", advice
-    if any(inner.low > 0 for inner in alpha.narrower):
-        return "These annotators agree beyond chance", f"{OTHERS_AGREE} {advice}"
-    if alpha.high < 0:
-        check = "Check whether the guidelines can be read in two ways. "
-        return f"{annotators_of(alpha)} disagree more than chance predicts", check
-    return (
-        "No agreement beyond chance is shown",
-        "The interval of α includes 0. This does not show that annotators rate at random, because the"
-        " texts may be hard to tell apart. ",
-    )
-
-
 def separability_finding(sets: RaterSets) -> tuple[str, str]:
     """Return whether consistency rises or falls with separability, if the interval says so."""
     trend = sets.spearman_separability
@@ -303,6 +262,7 @@ def _finding_at_one_look(section: CriterionSection, rates: Estimates) -> tuple[s
     pairs = (section.selection or {}).values()
     weighted = f" {WEIGHTED}" if any(pair.win_rate.is_defined for pair in pairs) else ""
     explanation = f"{WIN_RATE_IS}{weighted} {win_rate_scope(section)}{_at_once(section)}"
+    explanation = f"{rate_of_winner(section)} {explanation}".lstrip()
     if not is_even(section):
         explanation += f" {UNEVEN}"
     if any(pair.bad for pair in counts_of(section)):
@@ -391,11 +351,58 @@ def _winning(section: CriterionSection, ahead: list[str]) -> str:
         verb = f"ranks first of {len(sets)} systems"
     whose = WITH_THESE if speaks_of_these(section) else ""
     heading = f"{whose}{', '.join(sorted(rates))} {verb}{_instances_suffix(rates)}"
+    rest = _rest(section, ahead)
     if len(rates) > 1:
-        return f"{heading}, with 95% confidence"
+        return heading + (rest or ", with 95% confidence")
     (rate,) = rates.values()
+    return heading + (rest or f": win rate {_with_ends(rate)}")
+
+
+def _with_ends(rate: Estimate) -> str:
     value, low, high = (in_digits(one) for one in (rate.value, rate.low, rate.high))
-    return f"{heading}: win rate {value} ({low} to {high})"
+    return f"{value} ({low} to {high})"
+
+
+def rate_of_winner(section: CriterionSection) -> str:
+    """Return a sentence with the win rate of a heading that has no room for it, otherwise ""."""
+    ahead = [*shown_ahead(section)] if unreached(section) is None else []
+    if len(ahead) != 1 or not _rest(section, ahead):
+        return ""
+    return RATE_OF_WINNER.format(
+        name=ahead[0], rate=_with_ends(rates_of_heading(section)[ahead[0]])
+    )
+
+
+def _rest(section: CriterionSection, ahead: list[str]) -> str:
+    """Return what of the other ranks is known, by the sets of ranks, which hold for new annotators."""
+    sets = (section.systems and section.systems.rank_sets) or {}
+    if len(sets) < 3 or speaks_of_these(section) or not sets.keys() >= {*ahead}:
+        return ""
+    leads = [name for name, ranks in sets.items() if ranks.worst == 1] == ahead
+    if len(ahead) == 1 and not leads:
+        return ITS_RANK.format(ranks=sets[ahead[0]], n=len(sets))
+    among = [name for name in sets if name not in ahead] if leads else ahead
+    # The best rank counts the systems that are shown to be better.
+    if all(sets[name].best == 1 + leads for name in among):
+        others = "other two" if len(among) == 2 else f"other {len(among)}"
+        said = OTHERS_OPEN_TOO.format(others) if leads else LEADERS_OPEN
+        return "" if _differ(section, among) else said
+    if not leads:
+        return ""
+    return ALL_RANKED if all(one.best == one.worst for one in sets.values()) else SOME_RANKED
+
+
+def _differ(section: CriterionSection, names: list[str]) -> bool:
+    """Return whether any interval of a pair of these systems, of whichever annotators, excludes one half."""
+    systems = section.systems
+    pairs = systems.simultaneous.pairs if systems and systems.simultaneous else {}
+    return any(
+        one.low > 0.5 or one.high < 0.5
+        for first in names
+        for second in names
+        if (rate := pairs.get(f"{first} vs {second}")) is not None
+        for one in (rate, *rate.narrower)
+    )
 
 
 def _instances_suffix(rates: Estimates) -> str:
@@ -544,11 +551,3 @@ def _tie_share(shares: list[tuple[float, float]]) -> float | None:
     known = [(units, ties) for units, ties in shares if not math.isnan(ties)]
     weight = sum(units for units, _ in known)
     return sum(units * ties for units, ties in known) / weight if weight else None
-
-
-def _stratum(section: CriterionSection, stratifier: str, name: str) -> StratumSection:
-    return next(
-        stratum
-        for stratum in section.strata
-        if (stratum.stratifier, stratum.stratum) == (stratifier, name)
-    )

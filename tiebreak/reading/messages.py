@@ -33,6 +33,12 @@ WITHOUT_BAD = "Ratings that call both texts bad are not counted."
 WITH_TWO = "with two ratings or more"
 ALWAYS_WON = "In these ratings, {systems} won every comparison"
 NO_WINNER = "No system is shown to win more often than it loses: no 95% interval lies above ½"
+# What follows a heading that names who wins, of three systems or more.
+OTHERS_OPEN_TOO = "; the {} are not told apart"
+LEADERS_OPEN = "; they are not told apart"
+ITS_RANK = "; its rank is {ranks} of {n}"
+ALL_RANKED, SOME_RANKED = "; all ranks are known", "; not all other ranks are known"
+RATE_OF_WINNER = "The win rate of {name} is {rate}."
 TOO_FEW = f"{{n}} {{verb}} too few to say which system is better: {MIN_CLUSTERS} are needed"
 TOO_FEW_OF_PAIRS = (
     f"Too few {{noun}}s to say which system is better: {MIN_CLUSTERS} of each pair are needed"

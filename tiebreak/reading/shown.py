@@ -7,13 +7,13 @@ from math import isclose, isnan, nan
 from string import ascii_lowercase
 
 from tiebreak.digits import in_digits
+from tiebreak.reading.agreement_findings import agreement_finding
 from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import interval_glyph, shares_glyph
 from tiebreak.reading.charts.svg import Kind, Svg, kinds_of
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.figures.systems.leaderboard import both_ways
 from tiebreak.reading.findings import (
-    agreement_finding,
     best_first,
     consistency_sets,
     is_drawn,
@@ -270,8 +270,7 @@ def _are_the_same(ranks: Estimates, sets: Mapping[str, RankSet]) -> bool:
 def _ranks(ranks: RankSet | None) -> Number:
     if ranks is None:
         return _EMPTY_CELL
-    shown = f"{ranks.best} to {ranks.worst}" if ranks.best < ranks.worst else str(ranks.best)
-    return Number(shown, "", Svg(), "", leads=ranks.worst == 1)
+    return Number(str(ranks), "", Svg(), "", leads=ranks.worst == 1)
 
 
 def head_to_head(section: CriterionSection) -> list[HeadToHead]:

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
+from tiebreak.reading.agreement_findings import NO_ALPHA_HEADING, agreement_finding
 from tiebreak.reading.findings import (
-    NO_ALPHA_HEADING,
-    agreement_finding,
     win_rate_finding,
 )
 from tiebreak.reading.leading_numbers import LeadingNumber, leading_numbers, scope_of

@@ -19,10 +19,13 @@ from tests.annotation.places import hit_units_of, take_place
 from tests.metrics.studies import validator
 from tests.pages import numbers_in
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.reading.agreement_findings import NO_ALPHA_HEADING, agreement_finding
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.systems.systems import win_rates_figure
-from tiebreak.reading.findings import NO_ALPHA_HEADING, agreement_finding, win_rate_finding
+from tiebreak.reading.findings import (
+    win_rate_finding,
+)
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
 from tiebreak.reading.messages import NO_FINDING_YET, NOTHING_SHOWN, WATCHED_SCOPE
 from tiebreak.reading.shown import section_of

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import tiebreak
 from tiebreak.digits import in_digits
+from tiebreak.reading.agreement_findings import NO_ALPHA_HEADING, agreement_finding
 from tiebreak.reading.document.content import Paragraph
 from tiebreak.reading.document.references import BOOTSTRAP, FEW_INSTANCES, TWO_WAY, references_of
 from tiebreak.reading.findings import (
-    NO_ALPHA_HEADING,
-    agreement_finding,
+    rate_of_winner,
     scope_sentence,
     win_rate_finding,
     win_rate_scope,
@@ -44,6 +44,8 @@ def _findings(name: str, about: CriterionSection) -> Iterator[str]:
     if leads:
         yield unlabelled
     yield f"{heading} (criterion “{name}”)."
+    if rate := rate_of_winner(about):
+        yield rate
     yield from _counts(about)
     yield from _agreement(about)
     if unlabelled and not leads:

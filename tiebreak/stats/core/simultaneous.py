@@ -66,6 +66,9 @@ class RankSet:
     worst: int
     """Number of all systems minus the number of those that are shown to be worse."""
 
+    def __str__(self) -> str:
+        return f"{self.best} to {self.worst}" if self.best < self.worst else str(self.best)
+
 
 def joint_confidence_level(
     means: Sequence[RatedMean], *, confidence_level: float = CONFIDENCE_LEVEL

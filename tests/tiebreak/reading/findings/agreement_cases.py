@@ -17,9 +17,7 @@ from tests.tiebreak.reading.findings.situations import (
     with_alpha,
     without_interval,
 )
-from tiebreak.reading.findings import (
-    agreement_finding,
-)
+from tiebreak.reading.agreement_findings import agreement_finding
 from tiebreak.reading.messages import MACHINES_FIRST, NO_FINDING_YET, OTHERS_AGREE
 from tiebreak.report.model.report import CriterionSection
 

@@ -127,7 +127,7 @@ WINS = (
                 at_once=3, a=interval(0.55, 0.6), b=interval(0.55, 0.6), c=interval(0.2, 0.3)
             )
         ),
-        ("a, b win more often than they lose, with 95% confidence |",),
+        ("a, b win more often than they lose; they are not told apart |",),
         (A_WINS, B_WINS, NOBODY),
     ),
     Case(

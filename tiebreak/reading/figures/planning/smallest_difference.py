@@ -1,5 +1,6 @@
 """The smallest difference of two systems that a study can see, and what more ratings would change."""
 
+from collections.abc import Mapping
 from math import isnan, sqrt
 
 from tiebreak.digits import in_digits
@@ -7,6 +8,7 @@ from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
 from tiebreak.reading.leading_numbers import hardest_pair, pair_rates
+from tiebreak.reading.messages import WITH_THESE
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 
@@ -16,7 +18,12 @@ COLUMNS = ("ratings", "difference")
 # From a quarter of the ratings to four times as many.
 TIMES = tuple(2 ** (step / 4) for step in range(-8, 9))
 MOST_TIMES = 16  # as many ratings, up to which the usual precision is in sight
-TOLD = f"a win rate to ±{USUAL_WIDTH / 2:g}"
+NEARLY, FEW_TIMES = (
+    1.05,
+    3,
+)  # below which a precision is reached, and a number of times has a decimal
+PRECISION = f"±{USUAL_WIDTH / 2:g}"
+TOLD = f"a win rate to {PRECISION}"
 READING = (
     "The line shows the smallest difference of a pair's two win rates, p and 1 − p, that four of five studies of a size would"
     " show, for the pair of systems that needs the largest. The dashed part is a forecast: it supposes that"
@@ -59,17 +66,48 @@ def _open(section: CriterionSection) -> dict[str, Estimate]:
 
 
 def _answer(section: CriterionSection) -> str:
-    """Return whether more ratings are needed to show which system of each pair is better."""
-    n_open, n = len(_open(section)), sum(one.is_defined for one in pair_rates(section).values())
-    if n > 1:
-        return f"Yes, for {n_open} of {n} pairs" if n_open else "No, every pair differs"
-    return "Yes, no difference is shown" if n_open else "No, a difference is shown"
+    """Return for how many pairs it is shown which system is better, and what the others need.
+
+    No number of ratings is named that would show a difference, because there may be none: only the
+    number that tells the win rates to a usual precision.
+    """
+    rates = {name: one for name, one in pair_rates(section).items() if one.is_defined}
+    still_open, n = _open(section), len(rates)
+    shown = [one for name, one in rates.items() if name not in still_open]
+    whose = WITH_THESE if any(one.scope.raters == "these" for one in shown) else ""
+    if not still_open:
+        settled = "a difference is shown" if n == 1 else f"all {n} pairs are settled"
+        return f"{whose}{settled}; more ratings would only narrow the intervals".capitalize()
+    if n == 1:
+        return f"No difference is shown{_need(still_open, '')}"
+    if len(still_open) == n:
+        return f"No pair is settled{_need(still_open, '')}"
+    others = "the other" if len(still_open) == 1 else "the others"
+    return f"{whose}{len(shown)} of {n} pairs settled{_need(still_open, others)}"
 
 
-def _sentence(pair: str, n_pairs: int, reached: int | None) -> str:
-    hardest = f"{pair} needs the largest difference of {n_pairs} pairs." if n_pairs > 1 else ""
-    many = f"About {reached:,} ratings would tell {TOLD}." if reached else ""
-    return f"{hardest} {many}".strip()
+def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
+    """Return how many times the ratings tell the win rates of these pairs to a usual precision."""
+    if not all(rate.has_interval for rate in still_open.values()):
+        return ""
+    # Widths fall with the root of the number of ratings, so the widest needs the most.
+    times = max((rate.high - rate.low) / USUAL_WIDTH for rate in still_open.values()) ** 2
+    if times < NEARLY:
+        verb = "is" if len(still_open) == 1 else "are"
+        return f", known to {PRECISION}" if not whose else f"; {whose} {verb} known to {PRECISION}"
+    told = f"{PRECISION} for {whose}" if whose else PRECISION
+    if times > MOST_TIMES:
+        return f"; {told} takes over {MOST_TIMES} times the ratings"
+    return (
+        f"; {told} takes about {in_digits(times, 0 if times >= FEW_TIMES else 1)} times the ratings"
+    )
+
+
+def _sentence(pair: str, least: float, n_pairs: int, reached: int | None) -> str:
+    sees = f"This study sees differences from {in_digits(least)} on"
+    of = f", which is for {pair}; other pairs need less" if n_pairs > 1 else ""
+    many = f" About {reached:,} ratings would tell {TOLD}." if reached else ""
+    return f"{sees}{of}.{many}"
 
 
 def smallest_difference_figure(section: CriterionSection) -> Figure:
@@ -82,11 +120,11 @@ def smallest_difference_figure(section: CriterionSection) -> Figure:
     so_far = tuple((n, least) for n, least in points if n <= size and least < 1)
     ahead = tuple((n, least) for n, least in points if n >= size)
     reached = next((n for n, least in ahead if least <= target < now.value), None)
-    finding = f"{_answer(section)}: this study sees differences from {in_digits(now.value)} on"
+    finding = _answer(section)
     return Figure(
         NAME,
         finding,
-        _sentence(pair, n_pairs, reached),
+        _sentence(pair, now.value, n_pairs, reached),
         line_chart(
             [Line("human-open", "forecast", ahead), Line("human", "this study", so_far)],
             finding=finding,

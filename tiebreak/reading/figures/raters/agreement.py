@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from tiebreak.reading.agreement_findings import NO_ALPHA_HEADING, agreement_finding
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure, table_of
 from tiebreak.reading.findings import (
     BY_LABELS,
-    NO_ALPHA_HEADING,
     SAID_ABOVE,
-    agreement_finding,
     share_of,
     stratum_name,
 )
