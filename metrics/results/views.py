@@ -223,13 +223,14 @@ def _context(
 def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     """Return the numbers that lead a question, what limits them, and what its page offers to open."""
     about, is_part = shown.about, bool(shown.chosen)
-    leading = leading_numbers(about, is_part=is_part)
+    leading, parts = leading_numbers(about, is_part=is_part), parts_of(page.slug, about, right)
     caveat, _, scope = scope_of(about, page.slug).partition(". ")
     if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and has_sequences(stopping):
         caveat, scope = SEQUENCE_ABOVE, ""  # the picture's sentence says who the line applies to
     return {
         "leading": [one for one in leading if one.tab == page.slug and not one.is_drawn],
-        "parts": parts_of(page.slug, about, right),
+        "opened": [one for one in parts if one.shows_raters],
+        "parts": [one for one in parts if not one.shows_raters],
         "more": offered_on(page.slug, about),
         "caveat": f"{caveat.removesuffix('.')}." if caveat else "",
         "scope": scope,

@@ -124,20 +124,26 @@ def test_no_chart_is_cut_scrolls_or_has_labels_on_each_other(page: Page, live_se
     assert not faults, "\n".join(faults)
 
 
-# The heights at which cells of a rater begin, of each rater of the picture.
-LINES = """() => [...document.querySelectorAll('.lead-figure table.chart tbody tr')].map(
-  row => new Set([...row.children].map(cell => Math.round(cell.getBoundingClientRect().top))).size
-)"""
+# Of each rater of the picture the heights at which cells begin, and which cells do not say their
+# kind and their interval.
+CELLS = """() => [...document.querySelectorAll('.lead-figure table.chart tbody tr')].map(row => [
+  new Set([...row.children].map(cell => Math.round(cell.getBoundingClientRect().top))).size,
+  [...row.querySelectorAll('td')].filter(cell =>
+    getComputedStyle(cell, '::before').content !== `"${cell.dataset.label}"`
+    || !cell.querySelector('.note').checkVisibility()
+    || !/\\d to /.test(cell.querySelector('.note').textContent)).length,
+])"""
 
 
 @pytest.mark.thorough
-def test_a_rater_has_two_lines_on_a_phone_however_many_kinds(page: Page, live_server):
+def test_a_rater_is_a_block_on_a_phone_whose_cells_say_their_kind_and_interval(
+    page: Page, live_server
+):
     ruth = User.objects.create_superuser("ruth", password="a long password")
     study = load_demo(owner=ruth, say=lambda _: None)
     log_in(page, live_server.url)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"{live_server.url}/studies/{study.pk}/results/machines/")
     assert page.locator(".lead-figure table.chart tbody tr").first.locator("td").count() == 5
-    lines = page.evaluate(LINES)
-    assert len(lines) == 5
-    assert set(lines) == {2}
+    cells = page.evaluate(CELLS)
+    assert cells == [[3, 0]] * 5  # its name beside all items, then four kinds two by two

@@ -5,10 +5,23 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.chart import (
+    END,
+    LINE_HEIGHT,
+    NOTHING,
+    SIZES,
+    Chart,
+    words_at,
+    x_axis,
+    x_grid,
+    y_grid,
+)
 from tiebreak.reading.charts.curves import Series, drawn_points, field_chart
-from tiebreak.reading.charts.svg import MAX_MARKS, Canvas
+from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Point
 from tiebreak.stats import Estimate
+
+LINE = LINE_HEIGHT / SIZES["field"]  # of the height of a plot
+REACH = 0.45  # of the width of a plot, within which names would meet
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ def cost_chart(
 ) -> Chart:
     """Draw each rater at its cost with its interval, above which no rater can be expected to be ``most``.
 
-    That is a line with its name, and its interval a band.
+    That is a line with its name, and its interval a band. The names of raters stand at their marks.
     """
     drawn = [(cost, one) for rater in raters for cost, one in rater.drawn]
     if not any(cost for cost, _ in drawn):
@@ -54,6 +67,7 @@ def cost_chart(
     known = [*(estimate for _, estimate in drawn), bound]
     low, high = padded([end for one in known for end in (one.value, one.low, one.high)])
     y = Axis(max(low, 0.0), min(high, 1.0))
+    labels = _labels(raters, x, y, 1 - y.at(bound.value) - LINE / 2 if bound.is_defined else -1.0)
 
     def draw(canvas: Canvas) -> Iterator[str]:
         yield x_grid(canvas, x)
@@ -65,18 +79,43 @@ def cost_chart(
             yield canvas.line((0, 1 - y.at(bound.value)), (1, 1 - y.at(bound.value)), "reference")
         for rater in raters:
             yield from drawn_points(rater, x, y, canvas)
+        for at, words in labels:
+            # Beside its mark: at the right, or where there is no room, at the left.
+            aside = {"dx": 10, "dy": 5} if at[0] < 1 - END else {"dx": -10, "dy": 5}
+            yield words_at(canvas, at, words, **aside, font_weight=600)
+        if bound.is_defined:
+            yield canvas.text((1, 1 - y.at(bound.value)), name, "y-tick", dy=-5)
 
     words = "; ".join(
         f"{rater.name} at {x.tick_name(cost)}: {rater.words(one.value)}"
         for rater in raters
         for cost, one in rater.drawn
     )
-    named = raters if len(raters) <= MAX_MARKS else []
     return field_chart(
         draw,
         finding=finding,
         words=words,
         y_label=y_label,
         below=x_axis(x, x_label),
-        legend=(*((one.kind, one.name) for one in named), ("reference", name)),
     )
+
+
+def _labels(raters: Sequence[Series], x: Axis, y: Axis, taken: float) -> list[tuple[Point, str]]:
+    """Return where the names of raters stand: at their marks, or below what stands there already.
+
+    Raters that are too many to differ in their marks have none. `taken` is a height at the right.
+    """
+    placed = [(1.0, taken)]
+    found = []
+    for at, name in sorted(
+        ((x.at(cost), 1 - y.at(one.value)), rater.name)
+        for rater in raters
+        for cost, one in rater.drawn
+        if len(raters) <= MAX_MARKS
+    ):
+        height = at[1]
+        while any(abs(at[0] - left) < REACH and abs(height - top) < LINE for left, top in placed):
+            height += LINE
+        placed.append((at[0], height))
+        found.append(((at[0], height), name))
+    return found

@@ -71,9 +71,8 @@ class TableChart(Chart):
         label = "".join(f"<p class='axis'>{escape(line)}</p>" for line in lines)
         # Where rows are blocks, nothing stands in the corner.
         above = f"<p class='axis narrow'>{escape(self.corner)}</p>" if self.corner else ""
-        size = "four-or-five" if len(self.columns) in {4, 5} else "cells"
         table = (
-            f"<table class='chart {size}' aria-label='{escape(self.finding)}'>"
+            f"<table class='chart' aria-label='{escape(self.finding)}'>"
             f"<thead><tr><td class='note'>{escape(self.corner)}</td>{heads}</tr></thead><tbody>{body}</tbody></table>"
         )
         return Svg(f"<div class='chart-box'>{above}{table}{label}</div>")

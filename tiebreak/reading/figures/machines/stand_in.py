@@ -22,7 +22,7 @@ from tiebreak.reading.figures.raters.agreement import (
     KINDS_OF_ITEM,
     STRATIFIERS,
 )
-from tiebreak.reading.findings import SAID_ABOVE, stratum_name
+from tiebreak.reading.findings import BANDS, SAID_ABOVE, stratum_name
 from tiebreak.reading.machine_findings import stand_in_finding
 from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import NoiseCeiling
@@ -101,10 +101,8 @@ def _labels_figure(
     if found is None or not found.ceiling.is_defined:
         return empty_figure(name, finding, sentence)
     people = _of_annotators(section, strata, found)
-    columns = [
-        _column(stratum_name(stratum.stratifier, stratum.stratum, section.strata), one.n)
-        for stratum, one in zip(strata, people.cells, strict=True)
-    ]
+    names = [stratum_name(one.stratifier, one.stratum, section.strata) for one in strata]
+    columns = [_column(name, one.n) for name, one in zip(names, people.cells, strict=True)]
     rows = [people, *_of_machines(section, strata, ceilings)]
     rows = [*rows, _of_ceiling(section, strata, found)]
     rows = [
@@ -116,9 +114,9 @@ def _labels_figure(
         columns, rows, finding=finding, corner=corner, label=EQUAL_LABELS_AXIS, caption=key
     )
     named = [
-        ((row.name, ItemsName.of(column.name, column.key)), estimate)
+        ((row.name, ItemsName.of(_whole(name), name.key)), estimate)
         for row in rows
-        for column, estimate in zip(columns, row.cells, strict=True)
+        for name, estimate in zip(names, row.cells, strict=True)
     ]
     table = ("rater", "kind of item", *ESTIMATE_COLUMNS), estimate_rows(named)
     return Figure(name, finding, sentence, chart, *table, EQUAL_LABELS_READING.format(first=first))
@@ -155,8 +153,13 @@ def kinds_of_item(section: CriterionSection) -> list[StratumSection]:
 
 
 def _column(name: ItemsName, n: int) -> Column:
-    words = ALL_ITEMS if name.key[0] == "all" else name.replace(SAID_ABOVE, "", 1)
+    """Return the head of a column, in which a band has its place and not its ends."""
+    words, _ = name.parts if name.parts[0] in BANDS else (_whole(name), "")
     return Column(words, counted(n, "item"), name.key)
+
+
+def _whole(name: ItemsName) -> str:
+    return ALL_ITEMS if name.key[0] == "all" else name.replace(SAID_ABOVE, "", 1)
 
 
 def _of_annotators(

@@ -1,13 +1,16 @@
 """Cost against agreement in one picture, on an axis of powers of ten."""
 
 import re
+from itertools import combinations
 
 import pytest
 
 from tests.metrics.studies import report_of
 from tests.tiebreak.reading.figures.machines.test_stand_in import RULE, rows
+from tiebreak.reading.charts.chart import LINE_HEIGHT, WIDTH
 from tiebreak.reading.charts.costs import Decades
 from tiebreak.reading.figures.machines.costs import DEARER, TITLE, cost_figure
+from tiebreak.reading.figures.machines.stand_in import BEST_POSSIBLE
 from tiebreak.report.model.report import CriterionSection
 
 JUDGE = "a judge"
@@ -32,6 +35,20 @@ def test_each_rater_is_a_point_at_its_cost_and_a_simple_rule_is_free(section):
     assert drawing.count("<title>") == 1 + len(figure.rows)  # and what the picture shows
     assert re.findall(r">(free|[0-9.]+)</text>", drawing)[-4:] == ["free", "1", "10", "100"]
     assert drawing.count("fill-opacity") == 1
+    # Names stand at the marks, and nothing else names them.
+    page = figure.chart.page()
+    assert 'class="key"' not in page
+    for name in ("annotators", JUDGE, RULE, BEST_POSSIBLE):
+        assert page.count(f">{name}</text>") == 1
+
+
+def test_names_at_marks_do_not_stand_on_each_other(section):
+    """Two raters with nearly one cost and one share have their names below each other."""
+    figure = cost_figure(section, {"annotators": 0.011, JUDGE: 0.01}, "EUR")
+    texts = re.findall(r'x="([0-9.]+)" y="([0-9.]+)"[^>]*font-weight="600"', figure.chart.file())
+    assert len(texts) == 3
+    for (x, y), (left, top) in combinations([(float(x), float(y)) for x, y in texts], 2):
+        assert abs(x - left) > WIDTH / 4 or abs(y - top) >= LINE_HEIGHT - 1
 
 
 @pytest.mark.parametrize("costs", [{}, {"annotators": 0.5}, {"annotators": 0.5, "gone": 0.1}])

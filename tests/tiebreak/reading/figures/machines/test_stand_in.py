@@ -14,6 +14,7 @@ from tiebreak.reading.figures.machines.stand_in import (
     stand_in_figure,
 )
 from tiebreak.reading.figures.of_report import figures_of
+from tiebreak.reading.findings import BANDS
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import noise_ceiling
 
@@ -77,6 +78,15 @@ def test_the_table_has_every_rater_and_the_ceiling_in_every_kind_of_item(section
         assert f"{row[at]:.2f}" in file
     assert page.count("<td data-label") == len(figure.rows)
     assert all("paid" in drawing and "simple" in drawing for drawing in (page, file))
+
+
+def test_a_band_has_its_place_as_head_and_its_ends_in_the_numbers():
+    figure = stand_in_figure(section_of(rows(separability=(0.1, 0.4, 0.6, 0.9))))
+    heads = re.findall(r"<span class='name'>([^<]*)</span>", figure.chart.page())[:5]
+    assert heads == ["All items", *BANDS]
+    kinds = dict.fromkeys(row[1] for row in figure.rows)
+    assert [kind.partition(" (")[0] for kind in kinds] == heads
+    assert all(" to " in kind for kind in [*kinds][1:])
 
 
 def test_a_classification_with_more_kinds_than_fit_shows_the_largest():
