@@ -15,6 +15,11 @@ def public_url(request: HttpRequest, path: str) -> str:
     return urljoin(address, path) if address else request.build_absolute_uri(path)
 
 
+def is_local(url: str) -> bool:
+    """Return whether an address works only on the computer that the server runs on."""
+    return urlsplit(url).hostname in {"127.0.0.1", "::1", "localhost"}
+
+
 def address_problem() -> str:
     """Return why the public address cannot be reached from outside; "" if it can.
 

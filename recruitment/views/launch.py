@@ -1,6 +1,6 @@
 """The step *Launch*: what annotators see, every check in one list, the price, and opening."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -32,20 +32,30 @@ from recruitment.study_actions import ACTIONS, offered_actions
 from recruitment.views.preview import pages_in
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
-from studies.design.steps import ShownStep, StepState, StudyFrame, place_of, study_frame
+from studies.design.steps import ShownStep, StepState, StudyFrame, StudyState, place_of, study_frame
 from studies.models import Study, Unit
-from studies.public_address import public_url
+from studies.public_address import is_local, public_url
 from studies.refusals import told
 
 CLONED = (
     "This is the clone: a separate draft with the same design, screening, reference items, selected"
     " instances and channels. Plan its tasks and connect its platforms again."
 )
+ONE_LINE = 50  # characters
+WILL_OPEN = (StudyState.UNFINISHED, StudyState.READY)
+ADDRESS = "Annotators will enter through {channels} when the study is open."
+LOCAL = (
+    "It works on this computer only. Before you send it to anyone, the administrator has to run the"
+    " server at a public address."
+)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the review: what was found in one step, and the address where it is changed."""
+    """A line of the review: what was found in one step, and the address where it is changed.
+
+    What a line has no room for opens, except of what keeps the study from opening.
+    """
 
     state: Literal["must", "should", "note", "done"]
     code: str
@@ -53,6 +63,10 @@ class Row:
     sentence: str
     url: str = ""
     link: str = ""
+
+    @property
+    def opens(self) -> bool:
+        return self.code == "address" or (len(self.sentence) > ONE_LINE and self.state != "must")
 
 
 @shows_study
@@ -70,7 +84,12 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         current += [one for one in now if one.code not in shown]
     statuses = channel_statuses(study, most)
     frame = study_frame(study, request.user, place_of("launch"))
+    link, channels = "", [s.platform.title for s in statuses if s.is_open]
+    if any(status.is_open and status.platform.name == OPEN_LINK for status in statuses):
+        link = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
     actions, rows = offered_actions(study, current), review(frame, current)
+    if link and frame.state in WILL_OPEN:
+        rows = _in_order([*rows, _address(link, channels)])
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
     opens = actions.pop("open", "") if may_open else ""
     plans_first = any(check.code in PLANNING for check in current)
@@ -84,7 +103,8 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "must": sum(row.state == "must" for row in rows),
         "should": sum(row.state == "should" for row in rows),
         "progress": progress,
-        "channels": [s.platform.title for s in statuses if s.is_open],
+        "channels": channels,
+        "link": link,
         "drafts": [s.platform.title for s in statuses if s.is_draft_there],
         "opens": opens,
         # The header's link to the next step steps back where this page has the button that is meant.
@@ -102,8 +122,6 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
             "dry_run": dry_runs_of(study).first(),
             "dry_run_form": DryRunForm(initial={"raters": suggested_raters(study)}),
         }
-    if any(status.is_open and status.platform.name == OPEN_LINK for status in statuses):
-        context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
     return render(request, "recruitment/launch.html", context)
 
 
@@ -132,7 +150,20 @@ def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
         if name not in named
     ]
     rows += [*_failed_test(frame.study), *_unmet_checks(frame)]
+    return _in_order(rows)
+
+
+def _in_order(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows with what is left to do first."""
     return sorted(rows, key=lambda row: _ORDER.index(row.state))
+
+
+def _address(link: str, channels: Sequence[str]) -> Row:
+    """Return where annotators will enter a draft, which is to be known if nobody else can reach it."""
+    through = ADDRESS.format(channels=", ".join(channels))
+    if is_local(link):
+        return Row("should", "address", "Address", f"{LOCAL} {through}")
+    return Row("note", "address", "Address", through)
 
 
 def _way_to(shown: ShownStep, name: str, study: Study) -> str:

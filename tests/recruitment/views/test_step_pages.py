@@ -15,6 +15,7 @@ from recruitment.launch.analysis_plan import FIELD_OF
 from recruitment.models import Channel
 from recruitment.pay import Collection
 from recruitment.services.launch_checks import launch_checks
+from recruitment.views.launch import ONE_LINE
 from studies.design.protocols import create_from_protocol, protocols
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
@@ -622,7 +623,7 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
     states = [row.state for row in page.context["rows"]]
     assert states == sorted(states, key=["must", "should", "note", "done"].index)
     notes = {code for code, row in rows.items() if row.state == "note"}
-    assert notes == {"quality", "analysis-plan"}
+    assert notes == {"quality", "analysis-plan", "address"}
     # What a check has said of a step is not said again, and nothing is done where it has.
     assert not {"task", "size"} & rows.keys()
     assert (page.context["must"], page.context["opens"]) == (1, "")
@@ -666,12 +667,51 @@ def test_what_is_done_is_listed_below_what_is_left(client, study):
     left = states.index("done")
     assert left > 0
     assert set(states[left:]) == {"done"}
-    (folded,) = html.xpath("//ul[@class='launch-checks']/li/details")
+    (folded,) = html.xpath("//ul[@class='launch-checks']/li/details[ul]")
     done = folded.xpath("./ul/li")
     assert {row.get("data-severity") for row in done} == {"done"}
     titles = [row.xpath("string(.//strong)") for row in done]
     assert folded.xpath("string(summary/strong)") == ", ".join(titles)
     assert len(titles) > 1
+
+
+def launch_rows(client, study) -> dict[str, lxml.html.HtmlElement]:
+    page = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
+    return {row.get("data-code"): row for row in page.xpath("//ul[@class='launch-checks']/li")}
+
+
+def test_a_check_has_one_line_whose_rest_opens_unless_it_keeps_the_study_from_opening(
+    client, study
+):
+    Study.objects.update(reward=Decimal(2), budget=Decimal(1), guidelines="")
+    context = client.get(page_of("recruitment:launch", study)).context
+    shown, opened = launch_rows(client, study), 0
+    for row in context["rows"]:
+        folded = shown[row.code].xpath("./details/summary")
+        assert row.sentence in shown[row.code].text_content()
+        assert bool(folded) == (row.state != "must" and len(row.sentence) > ONE_LINE)
+        opened += len(folded)
+    assert opened
+    assert "must" in {row.state for row in context["rows"]}
+
+
+@pytest.mark.parametrize(("server", "state"), [("127.0.0.1", "should"), ("study.org", "note")])
+def test_the_address_is_told_once_and_is_a_check_if_nobody_else_can_reach_it(
+    client, study, settings, server, state
+):
+    settings.ALLOWED_HOSTS = ["*"]
+    Channel.objects.create(study=study, provider=OPEN_LINK)
+    launch = page_of("recruitment:launch", study)
+    page = client.get(launch, headers={"host": server})
+    (row,) = (one for one in page.context["rows"] if one.code == "address")
+    assert (row.state, "this computer only" in row.sentence) == (state, state == "should")
+    html = page.content.decode()
+    assert html.count(f"http://{server}/s/") == html.count("enter through") == 1
+    post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
+    opened = client.get(launch, headers={"host": server})
+    html = opened.content.decode()
+    assert html.count(f"http://{server}/s/") == html.count("enter through") == 1
+    assert "address" not in {one.code for one in opened.context["rows"]}
 
 
 def test_an_opened_study_reads_as_history_with_a_clone(client, study):

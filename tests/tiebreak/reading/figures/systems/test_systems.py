@@ -31,7 +31,7 @@ def test_win_rates_by_machines_stand_beside_those_by_annotators():
 def test_the_picture_draws_the_interval_that_the_heading_states():
     """Of several systems that is the one that holds for all at once; the table has both."""
     figure = win_rates_figure(of(rows([f"s{n}" for n in range(4)], lead=0.4)))
-    _, interval = figure.finding.split(": win rate ")
+    _, interval = figure.sentence.partition(". ")[0].split("The win rate of s0 is ")
     strip = next(strip for strip in figure.chart.strips if strip.name == "s0")
     assert strip.value == interval
     row = dict(zip(figure.columns, figure.rows[0], strict=True))
