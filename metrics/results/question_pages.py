@@ -31,7 +31,7 @@ from metrics.results.machine_notes import (
 from metrics.results.questions import MACHINES, PLANNING, RATERS, SYSTEMS
 from metrics.results.rater_rows import MAX_RATERS, PageRows, mean_agreement, rater_rows, rows_of
 from metrics.results.raters_figure import fatigue_figure, speed_figure
-from metrics.results.stopping_page import stopping_context
+from metrics.results.stopping_page import cost_in_words, stopping_context
 from studies.access import Right, studies_of
 from studies.models import Study
 from tiebreak.reading.annotator_tests import AnnotatorTests, annotator_tests
@@ -320,7 +320,8 @@ def _contested(shown: Shown) -> dict[str, Any]:
 def _planning(shown: Shown) -> list[Figure]:
     """Return what a study sees that has all planned ratings, or how narrow intervals are so far."""
     if unreached(shown.about) is None:
-        return [smallest_difference_figure(shown.about)]
+        cost = cost_in_words(shown.study, shown.about)
+        return [smallest_difference_figure(shown.about, cost)]
     figures = width_figures(shown.about, shown.study.target_width)
     return [figure for figure in figures if figure.chart]
 

@@ -1,5 +1,6 @@
 """The page *Stopping*: what is still needed and what it costs, and what stopping now concludes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -11,7 +12,10 @@ from recruitment.ledger import Ledger
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
 from tiebreak.digits import in_digits, money, rounded
-from tiebreak.reading.figures.planning.smallest_difference import smallest_differences
+from tiebreak.reading.figures.planning.smallest_difference import (
+    reached_at,
+    smallest_differences,
+)
 from tiebreak.reading.messages import NO_PLAN_KNOWN, NOTHING_SHOWN
 from tiebreak.reading.while_open import sequence_finding, still_missing
 from tiebreak.reading.words import counted
@@ -91,13 +95,29 @@ def _more(
 
 
 def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, str]]:
-    """Return what a study of each size would cost in all, and the smallest difference it would see."""
-    each = cost_of_rating(study)
-    if each is None:
+    """Return the smallest difference that a study of each size would see, its ratings and their cost.
+
+    Among the sizes is that which the picture names.
+    """
+    cost = cost_in_words(study, section)
+    if cost is None:
         return []
     sees = smallest_differences(section)
-    sizes = [section.n_ratings * times for times in SIZES if section.n_ratings * times in sees]
-    return [(f"{n:,}", in_digits(sees[n]), f"{money(n * each)} {study.currency}") for n in sizes]
+    sizes = {section.n_ratings * times for times in SIZES} | {reached_at(section)}
+    return [(in_digits(sees[n]), f"{n:,}", cost(n)) for n in sorted(sizes & sees.keys())]
+
+
+def cost_in_words(study: Study, section: CriterionSection) -> Callable[[float], str] | None:
+    """Return what says what a number of ratings costs, which is about so much if they are not there."""
+    each = cost_of_rating(study)
+    if each is None:
+        return None
+
+    def told(ratings: float) -> str:
+        about = "about " * (ratings != section.n_ratings)
+        return f"{about}{money(round(ratings) * each)} {study.currency}"
+
+    return told
 
 
 def _for_excluded(study: Study) -> str:

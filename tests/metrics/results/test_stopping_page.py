@@ -11,7 +11,7 @@ from lxml.html import fromstring
 
 from metrics.messages import REACHED
 from metrics.results.services import refresh_report
-from metrics.results.stopping_page import stopping_context
+from metrics.results.stopping_page import cost_in_words, stopping_context
 from recruitment.confirmations import closing
 from recruitment.messages import CLOSING_EARLY
 from recruitment.services.lifecycle import close_study
@@ -19,6 +19,10 @@ from studies.models import Membership, Study
 from tests.pages import numbers_in, unexplained
 from tests.tiebreak.reading.test_while_open import A_WINS, B_WINS, answer, section, small_study
 from tiebreak.digits import in_digits
+from tiebreak.reading.figures.planning.smallest_difference import (
+    reached_at,
+    smallest_difference_figure,
+)
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH, width_figures
 from tiebreak.reading.messages import NO_FINDING_YET, SEQUENCE_ABOVE
 
@@ -115,13 +119,19 @@ def test_four_times_the_ratings_cost_four_times_as_much_and_see_half_the_differe
     reached = replace(about, stopping=replace(about.stopping, is_reached=True))
     rows = stopping_context(study, reached)["more_buys"]
     # Two pounds for four tasks of one instance each, rated once.
-    assert [row[0::2] for row in rows] == [
-        ("24", "12.00 GBP"),
-        ("48", "24.00 GBP"),
-        ("96", "48.00 GBP"),
+    costs = {ratings: (float(least), cost) for least, ratings, cost in rows}
+    assert [costs[n][1] for n in ("24", "48", "96")] == [
+        "12.00 GBP",
+        "about 24.00 GBP",
+        "about 48.00 GBP",
     ]
-    sees = [float(row[1]) for row in rows]
-    assert sees[2] == pytest.approx(sees[0] / 2, abs=0.006)
+    assert costs["96"][0] == pytest.approx(costs["24"][0] / 2, abs=0.006)
+    # The picture has the same, and a row has the number of ratings that it names.
+    named = cost_in_words(study, reached)
+    drawing = smallest_difference_figure(reached, named).chart.file()
+    assert ">12.00 GBP</text>" in drawing
+    found = reached_at(reached)
+    assert found is None or (f"{found:,}" in costs and f">{named(found)}</text>" in drawing)
     Study.objects.filter(pk=study.pk).update(reward=None)
     study.refresh_from_db()
     assert stopping_context(study, reached)["more_buys"] == []

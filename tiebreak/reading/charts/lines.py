@@ -1,12 +1,21 @@
 """Charts of a number that changes along a horizontal axis, with a target."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import Axis, padded
-from tiebreak.reading.charts.chart import END, NOTHING, Chart, words_at, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.chart import (
+    END,
+    LINE_HEIGHT,
+    NOTHING,
+    Chart,
+    words_at,
+    x_axis,
+    x_grid,
+    y_grid,
+)
 from tiebreak.reading.charts.curves import field_chart
 from tiebreak.reading.charts.svg import Canvas, Kind, Point
 
@@ -31,11 +40,13 @@ def line_chart(
     target: float | None = None,
     target_name: str = "target",
     unit: str = "",
+    noted: Callable[[float], str] | None = None,
 ) -> Chart:
     """Draw lines with a mark at their end, and the target as a horizontal line.
 
-    With a `unit` of x, such as "ratings", the numbers of a line's end are written at its mark; of a
-    falling line that reaches the target, those of where it does.
+    With a `unit` of x, such as "ratings", the numbers of a line's end are written at its mark, with
+    what is ``noted`` of x below; of a falling line that reaches the target, those of where it does.
+    The lines then have no legend, and the target has its name at its end.
     """
     drawn = [line for line in lines if line.points]
     if not drawn:
@@ -51,19 +62,25 @@ def line_chart(
         if target is not None:
             height = 1 - y.at(target)
             yield canvas.line((0, height), (1, height), "reference")
+            if unit:
+                # A narrow page has no room for it beside the line.
+                yield canvas.text((1, height), named, "y-tick", dy=-6, data_n=1)
         for line in drawn:
             yield from _drawn(line, x, y, canvas)
             for point in _told(line, target) if unit else ():
                 at, words = (x.at(point[0]), 1 - y.at(point[1])), _numbers(point, unit)
                 if point != line.points[-1]:
                     yield canvas.mark(at, line.kind, words)
+                note = noted(point[0]) if noted else ""
                 # Beside a falling line there is room above at its right, and below at its left.
-                yield words_at(canvas, at, words, dy=-12 if at[0] < 1 - END else 20)
+                top = -12 - LINE_HEIGHT * bool(note) if at[0] < 1 - END else 20
+                yield words_at(canvas, at, words, dy=top)
+                yield words_at(canvas, at, note, dy=top + LINE_HEIGHT) if note else ""
 
     words = "; ".join(map(partial(_in_words, target=target), drawn))
+    named = f"{target_name} {in_digits(target)}" if target is not None else ""
     legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
-    if target is not None:
-        legend = (*legend, ("reference", f"{target_name} {in_digits(target)}"))
+    legend = () if unit else (*legend, *[("reference", named)] * bool(named))
     below = x_axis(x, x_label)
     return field_chart(
         draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend

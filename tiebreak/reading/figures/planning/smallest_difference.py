@@ -1,6 +1,6 @@
 """The smallest difference of two systems that a study can see, and what more ratings would change."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isnan, sqrt
 
 from tiebreak.digits import in_digits
@@ -110,8 +110,22 @@ def _sentence(pair: str, least: float, n_pairs: int, reached: int | None) -> str
     return f"{sees}{of}.{many}"
 
 
-def smallest_difference_figure(section: CriterionSection) -> Figure:
-    """Return how the smallest difference falls with the number of ratings, which is a forecast."""
+def reached_at(section: CriterionSection) -> int | None:
+    """Return the number of ratings, above those that there are, that tell a win rate to a usual precision."""
+    sees = smallest_differences(section)
+    target = usual_target(section) if sees else 0.0
+    if sees.get(section.n_ratings, 0.0) <= target:
+        return None
+    return next((n for n, least in sees.items() if least <= target), None)
+
+
+def smallest_difference_figure(
+    section: CriterionSection, cost: Callable[[float], str] | None = None
+) -> Figure:
+    """Return how the smallest difference falls with the number of ratings, which is a forecast.
+
+    ``cost`` says what a number of ratings costs, beside the numbers of ratings that are named.
+    """
     pair, now, n_pairs = hardest_pair(section)
     if isnan(now.value):
         return empty_figure(NAME, TITLE, now.reason or "")
@@ -119,7 +133,7 @@ def smallest_difference_figure(section: CriterionSection) -> Figure:
     points = list(smallest_differences(section).items())
     so_far = tuple((n, least) for n, least in points if n <= size and least < 1)
     ahead = tuple((n, least) for n, least in points if n >= size)
-    reached = next((n for n, least in ahead if least <= target < now.value), None)
+    reached = reached_at(section)
     finding = _answer(section)
     return Figure(
         NAME,
@@ -133,6 +147,7 @@ def smallest_difference_figure(section: CriterionSection) -> Figure:
             target=target,
             target_name=f"tells {TOLD}:",
             unit="ratings",
+            noted=cost,
         ),
         COLUMNS,
         tuple(dict.fromkeys(so_far + ahead)),
