@@ -17,7 +17,7 @@ STARTS = (
     Start(
         "texts",
         "Texts I have",
-        "A table with a column of texts for each system, or one row per text and a column of systems.",
+        "A table of each system's texts, in columns or in rows.",
         "CSV, TSV, XLSX, JSON Lines, Parquet",
         "Choose the file with the texts to compare",
         "A table with the sources and the texts of two or more systems, a study bundle, or the logs of"

@@ -13,5 +13,5 @@ class Question:
 SYSTEMS = Question("systems", "Which system is better?", "Systems")
 RATERS = Question("raters", "Can I trust the raters?", "Raters")
 MACHINES = Question("machines", "Can a machine stand in?", "Machines")
-PLANNING = Question("planning", "Do I need more?", "More")
+PLANNING = Question("planning", "Do I need more?", "Enough?")
 QUESTIONS = (SYSTEMS, RATERS, MACHINES, PLANNING)

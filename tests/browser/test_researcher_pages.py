@@ -118,7 +118,8 @@ def test_djangos_pages_look_like_all_others(chromium_page: Page, live_server, wi
         assert not account.count() or account.bounding_box()["height"] < 50, address
 
 
-def test_a_rater_has_two_lines_on_a_phone(chromium_page: Page, live_server):
+@pytest.mark.parametrize("path", ["results/by-rater/", ""])
+def test_a_rater_has_two_lines_on_a_phone(chromium_page: Page, live_server, path):
     study = make_open_study(instances=4)
     simulate_raters(study=study, bots=[Bot("a"), Bot("b"), Bot("c")], seed=1)
     refresh_report(study=study)
@@ -127,8 +128,8 @@ def test_a_rater_has_two_lines_on_a_phone(chromium_page: Page, live_server):
     page = chromium_page
     log_in(page, live_server.url)
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(f"{live_server.url}/studies/{study.pk}/results/by-rater/")
-    rows = page.locator(".raters tbody tr:not(:has([data-unusual]))")
+    page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+    rows = page.locator(":is(.raters, .people) tbody tr:not(:has([data-unusual]))")
     heights = rows.evaluate_all("rows => rows.map(row => row.offsetHeight)")
     assert heights
     assert max(heights) < 80, heights  # of 24 px each, with the space between rows
