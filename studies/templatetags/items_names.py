@@ -14,5 +14,15 @@ register = template.Library()
 @register.simple_tag(takes_context=True)
 def items_name(context: dict[str, Any], name: str) -> SafeString:
     """Write a cell of a table as pictures write names: with a link where the page has its address."""
-    address = (context.get("items_links") or {}).get(key_in(name))
-    return mark_safe(link_to(conditional_escape(name), address))  # noqa: S308
+    return mark_safe(link_to(conditional_escape(name), _address(context, name)))  # noqa: S308
+
+
+@register.simple_tag(takes_context=True)
+def items_link(context: dict[str, Any], name: str, words: str) -> SafeString:
+    """Write a link to the items of a class in other words, where the page has its address."""
+    address = _address(context, name)
+    return mark_safe(link_to(conditional_escape(words), address) if address else "")  # noqa: S308
+
+
+def _address(context: dict[str, Any], name: str) -> str | None:
+    return (context.get("items_links") or {}).get(key_in(name))

@@ -70,7 +70,8 @@ def test_ratings_appear_by_themselves_and_statistics_once_computed(
     # Changes are promised within two seconds: that long a page waits, and the rest is for the answer.
     assert int(polling.removeprefix("every ").removesuffix("ms")) < 1000
     page.wait_for_timeout(2500)  # the page has polled at least once
-    unfolded = page.locator("#statistics .folded details").first
+    page.locator(".analyses > summary").click()
+    unfolded = page.locator("#statistics .analyses > div > details").first
     unfolded.locator("summary").focus()
     for name in ("bob", "cid", "dot"):
         rate(study, name)

@@ -8,8 +8,9 @@ from string import ascii_lowercase
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.agreement_findings import agreement_finding
+from tiebreak.reading.charts.axes import padded
 from tiebreak.reading.charts.chart import ItemsName
-from tiebreak.reading.charts.intervals import interval_glyph, shares_glyph
+from tiebreak.reading.charts.intervals import interval_glyph, range_glyph, shares_glyph
 from tiebreak.reading.charts.svg import Kind, Svg, kinds_of
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.figures.systems.leaderboard import both_ways
@@ -230,7 +231,7 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
     rows, states_lead = [], unreached(section) is None
     if sets and states_lead:
         ranked_by = RANK_SET if systems.ranked_by == "win_rate" else RANK_SET_BY_STRENGTH
-        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name)) for name in names]))
+        rows.append(Row(ranked_by, 0, "", [_ranks(sets.get(name), len(sets)) for name in names]))
     for title, scored in measures.items():
         if title == "Win rate" and states_lead:
             continue  # which the page's picture shows
@@ -250,10 +251,17 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
 
 
 def _measure(title: str, estimates: list[Estimate]) -> Row:
-    """Return a measure of all systems, with small drawings of win rates alone."""
+    """Return a measure of all systems, with small drawings of what has a value to compare with.
+
+    Those are win rates, with one half, and strengths, with their mean, which is 0.
+    """
     numbers, ends = [], [end for one in estimates for end in (one.value, one.low, one.high)]
     are_whole = title.startswith("Rank") and all(isnan(end) or end == round(end) for end in ends)
+    low, high = padded(ends, include=0.0)
     for estimate in estimates:
+        if title == "Bradley–Terry strength" and low < 0 < high:
+            numbers.append(number(estimate, low=low, high=high, reference=0.0))
+            continue
         shown = number(estimate, low=0, decimals=0 if are_whole else None)
         numbers.append(shown if title == "Win rate" else replace(shown, glyph=Svg()))
     return Row(title, 0, "", numbers)
@@ -267,10 +275,13 @@ def _are_the_same(ranks: Estimates, sets: Mapping[str, RankSet]) -> bool:
     )
 
 
-def _ranks(ranks: RankSet | None) -> Number:
+def _ranks(ranks: RankSet | None, systems: int) -> Number:
+    """Return the ranks that a system may have, drawn among all."""
     if ranks is None:
         return _EMPTY_CELL
-    return Number(str(ranks), "", Svg(), "", leads=ranks.worst == 1)
+    return Number(
+        str(ranks), "", range_glyph(ranks.best, ranks.worst, systems), "", leads=ranks.worst == 1
+    )
 
 
 def head_to_head(section: CriterionSection) -> list[HeadToHead]:

@@ -124,12 +124,34 @@ def test_pairs_of_systems_are_on_the_page_with_their_counts_and_not_folded(clien
     page = fromstring(client.get(reverse("metrics:results-tab", args=[study.pk, "systems"])).text)
     (row,) = page.xpath("//*[@aria-labelledby='head-to-head-heading']/ul/li")
     assert not row.xpath("ancestor::details")
-    (names, rate), (left, ties, right) = (
-        [one.text_content().split() for one in line] for line in row.xpath("*[@class='counted']")
+    (left, ties, right), (rate, *_) = (
+        [one.text_content().split() for one in line]
+        for line in row.xpath("*[contains(@class, 'counted')]")
     )
-    assert (names[0], names[-1], rate[0]) == (first, second, pair.rate.text)
-    assert (left, right) == ([str(pair.preferred[0])], [str(pair.preferred[1])])
+    # Each end of the bar has its system and its count.
+    assert (left, right) == ([first, str(pair.preferred[0])], [str(pair.preferred[1]), second])
+    assert rate[0] == pair.rate.text
     assert ties[0] == str(pair.ties)
+
+
+def test_a_part_has_a_heading_and_the_foot_one_line_behind_which_the_rest_is(client, study):
+    refresh_report(study=study)
+    page = fromstring(client.get(reverse("metrics:results-tab", args=[study.pk, "by-rater"])).text)
+    assert page.xpath("//main//h1/text()") == ["Rater by rater"]
+    (foot,) = page.xpath("//main//section[contains(@class, 'meta')]")
+    line = foot.xpath("string(span[@class='n-used'])").split()
+    (counted,) = foot.xpath("details//*[@class='counted']/text()")
+    assert line[0] == counted
+    assert foot.xpath("details//a[contains(@href, 'report')]")
+
+
+def test_ranks_and_strengths_are_drawn_beside_their_numbers():
+    about = report_of(preferences([[1, -1, 1], [1, 1, 0]] * 12)).criteria["preference"]
+    rows = {row.name: row.numbers for row in section_of("preference", about).ranking.rows}
+    ranks = [numbers for name, numbers in rows.items() if name.startswith("Rank set")]
+    assert ranks
+    drawn = [*ranks[0], *rows["Bradley–Terry strength"]]
+    assert all(one.glyph for one in drawn if one.interval or one in ranks[0])
 
 
 def test_the_table_of_systems_repeats_neither_a_row_nor_what_is_drawn():

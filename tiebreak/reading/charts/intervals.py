@@ -101,6 +101,17 @@ def interval_glyph(
     return Svg(tag("svg", titled(words) + "".join(body), width="140", height="14", **about))
 
 
+def range_glyph(first: int, last: int, of: int) -> Svg:
+    """Draw the places from the first to the last of so many, the first of all at the left."""
+    axis, canvas = Axis(0.8, of + 0.2), Fluid()
+    ends = (axis.at(first), 0.5), (axis.at(last), 0.5)
+    marks = [canvas.mark(end, "human") for end in dict.fromkeys(ends)]
+    body = [canvas.line((0, 0.5), (1, 0.5), "grid"), canvas.whisker(*ends, "human"), *marks]
+    words = f"{first} to {last} of {of}"
+    about = {"role": "img", "class_": "glyph", "aria_label": words}
+    return Svg(tag("svg", titled(words) + "".join(body), width="140", height="14", **about))
+
+
 def shares_glyph(counts: Mapping[str, int]) -> Svg:
     """Draw counts as parts of a bar, in colours by their names, as the words beside it say them."""
     total, left, parts = sum(counts.values()), 0.0, []
