@@ -103,7 +103,9 @@ def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, 
     if cost is None:
         return []
     sees = smallest_differences(section)
-    sizes = {section.n_ratings * times for times in SIZES} | {reached_at(section)}
+    sizes = {section.n_ratings * times for times in SIZES}
+    if reached := reached_at(section):
+        sizes.add(reached)
     return [(in_digits(sees[n]), f"{n:,}", cost(n)) for n in sorted(sizes & sees.keys())]
 
 

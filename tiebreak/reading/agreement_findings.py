@@ -114,7 +114,7 @@ def _is_shown(one: Estimate, alpha: Estimate, *, of_these: bool) -> bool:
     if one.scope.instances != alpha.scope.instances:
         return False
     if of_these:
-        return any(ends.low > 0 for ends in (one, *one.narrower))
+        return one.low > 0 or any(inner.low > 0 for inner in one.narrower)
     return one.scope.raters == "new" and one.low > 0
 
 

@@ -396,13 +396,13 @@ def _differ(section: CriterionSection, names: list[str]) -> bool:
     """Return whether any interval of a pair of these systems, of whichever annotators, excludes one half."""
     systems = section.systems
     pairs = systems.simultaneous.pairs if systems and systems.simultaneous else {}
-    return any(
-        one.low > 0.5 or one.high < 0.5
-        for first in names
-        for second in names
-        if (rate := pairs.get(f"{first} vs {second}")) is not None
-        for one in (rate, *rate.narrower)
-    )
+    among = (pairs.get(f"{first} vs {second}") for first in names for second in names)
+    return any(_excludes_half(rate) for rate in among if rate is not None)
+
+
+def _excludes_half(rate: Estimate) -> bool:
+    ends = [(rate.low, rate.high), *((one.low, one.high) for one in rate.narrower)]
+    return any(low > 0.5 or high < 0.5 for low, high in ends)
 
 
 def _instances_suffix(rates: Estimates) -> str:
