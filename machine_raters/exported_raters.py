@@ -26,6 +26,7 @@ from machine_raters.models import (
     StatedCost,
     Verdict,
 )
+from studies.instance_selection.written_fields import writers_of
 from studies.models import Criterion, Study
 from tiebreak.formats.rows import Row
 
@@ -70,6 +71,9 @@ def _judge_row(judge: Judge, question: JudgeCriterion) -> Row:
         for name, value in values.items()
     }
     settings["examples_sha256"] = question.examples_sha256
+    writers = writers_of(judge.study.dataset_id) if judge.reference_field else {}
+    if written_by := writers.get(judge.reference_field):
+        settings["reference_written_by"] = written_by
     if question.steps:
         settings |= {"steps": question.steps, "steps_prompt": question.steps_prompt}
     came = {"answers": _answers(question), "asked_again": _asked_again(question)}

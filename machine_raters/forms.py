@@ -16,6 +16,7 @@ from studies.models import Criterion, Instance, Study
 from studies.models.dataset import validate_name
 from studies.systems.forms import ModelServerForm
 from tiebreak.asking.prompts import INSTRUCTIONS
+from tiebreak.formats.shown_fields import origin_of
 
 NO_SUCH_COLUMN = "No item has a column {column}. Please name one that the items have."
 REFERENCE_NOT_SHOWN = "Please let the judge read the reference, too, or leave its column empty."
@@ -137,12 +138,17 @@ class JudgeForm(MachineRaterForm):
         """Say which columns the items have that could be the reference, or ask for none."""
         instances = Instance.objects.filter(dataset=self.study.dataset_id).exclude(metadata={})
         seen = instances.order_by("pk").values_list("metadata", flat=True)[:ITEMS_SEEN]
-        columns = sorted({name for metadata in seen for name in metadata})
+        columns = {
+            name: f"{name} (by a language model)" if origin_of(value) else name
+            for metadata in seen
+            for name, value in metadata.items()
+        }
         field = self.fields["reference_field"]
         if not columns:
             field.widget = forms.HiddenInput()
         elif len(columns) <= MAX_NAMED:
-            field.help_text = f"{field.help_text} Columns of the items: {', '.join(columns)}."
+            named = ", ".join(words for _, words in sorted(columns.items()))
+            field.help_text = f"{field.help_text} Columns of the items: {named}."
 
     @classmethod
     def defaults(cls, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from studies import guide_pages, log_pages
 from studies.data import copy_pages
 from studies.design import protocol_pages, step_pages
 from studies.members import invitation_pages, two_factor_pages
-from studies.systems import pages as systems
+from studies.systems import field_pages, pages as systems
 
 app_name = "studies"
 STUDY = "studies/<public_id:study_id>/"
@@ -23,6 +23,7 @@ urlpatterns = [
     path(f"{STUDY}perturbed-copies/", copy_pages.perturbed_copies, name="perturbed-copies"),
     path(f"{STUDY}perturbed-copies/by-model/", copy_pages.model_copies, name="model-copies"),
     path(f"{STUDY}systems/", systems.system, name="system"),
+    path(f"{STUDY}written-fields/", field_pages.written_fields, name="written-fields"),
     path(f"{STUDY}model-names/", systems.names_of_models, name="model-names"),
     path(f"{STUDY}members/", step_pages.members, name="members"),
     path(f"{STUDY}invitations/", invitation_pages.to_study, name="invitations"),

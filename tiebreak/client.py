@@ -261,6 +261,15 @@ class Study:
         """Return the copies that bots rated, the newest first."""
         return [study for study, facts in _listed(self._api) if facts["dry_run_of"] == self.id]
 
+    def write_field(self, name: str, *, server: str, **options: Any) -> Job:
+        """Let a language model write a further text of each instance, such as a reference for judges.
+
+        Options are ``language_model``, ``prompt_template``, ``temperature``, ``top_p``, ``max_tokens``,
+        ``seed`` and ``stop``.
+        """
+        body = {"name": name, "server": server, **options}
+        return self._job(self._send("POST", "jobs/written-field/", json=body))
+
     def progress(self) -> Json:
         """Return the study's counts, such as ``places``, ``completed`` and ``share``."""
         return dict(self._api.get(self._path("progress/")).json())

@@ -7,6 +7,7 @@ from django.db.models import Count
 from annotation.counts import rating_counts
 from annotation.models import Rating
 from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
+from studies.instance_selection.written_fields import writers_of
 from studies.models import InstanceSelection, Study
 from tiebreak.digits import percent
 from tiebreak.formats.export_columns import (
@@ -85,6 +86,8 @@ def codebook(
     lines += ["", "## Systems, in canonical order", ""]
     systems = study.study_systems.select_related("system")
     lines += [f"{row.position + 1}. {cleaned(row.system.name)}" for row in systems]
+    if written := written_sentences(study):
+        lines += ["", "## Texts of the instances by language models", "", *written]
     lines += ["", "## Versions", "", "| version | since | ratings |", "| --- | --- | --- |"]
     lines += _versions(study, ratings)
     lines += ["", "## How the instances were drawn", "", selection_sentence(study)]
@@ -105,6 +108,15 @@ def criteria_lines(study: Study) -> list[str]:
         for c in study.criteria.all()
     ]
     return ["| criterion | scale | question |", "| --- | --- | --- |", *rows]
+
+
+def written_sentences(study: Study) -> list[str]:
+    """Say which fields of the instances models wrote, and where the rest of their origin is."""
+    return [
+        f"The field {cleaned(name)} was written by a language model ({cleaned(how)}). In the instances' metadata"
+        " each text has its prompt, seed and decoding (written_by)."
+        for name, how in writers_of(study.dataset_id).items()
+    ]
 
 
 def selection_sentence(study: Study) -> str:

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from django.db.models import Count, Max, Min
 
 from annotation.counts import RatingCounts, rating_counts
-from annotation.exports.codebook import SENSITIVE, cleaned, criteria_lines, selection_sentence
+from annotation.exports.codebook import (
+    SENSITIVE,
+    cleaned,
+    criteria_lines,
+    selection_sentence,
+    written_sentences,
+)
 from annotation.models.rating import RatingQuerySet
 from annotation.selectors import erased_people
 from studies.models import Screening, Study, Unit
@@ -150,7 +156,7 @@ def _protocol(study: Study) -> str:
     criteria = "; ".join(
         f"{cleaned(c.name)} ({c.scale}): {cleaned(c.question)}" for c in study.criteria.all()
     )
-    parts = [f"Criteria: {criteria}."]
+    parts = [f"Criteria: {criteria}.", *written_sentences(study)]
     if study.participations.exists():
         parts += [
             f"Planned number of annotators for each task: {study.planned_ratings}. The side of each system and"

@@ -11,7 +11,10 @@ from recruitment.forms import MAX_RATERS
 from recruitment.services.dry_runs import DryRunOptions
 from studies.data.model_copies import COPY_TOKENS, MAX_PROMPT, TEMPERATURE
 from studies.models.bounds import MAX_BIG_SEED
-from studies.models.dataset import MAX_TEMPERATURE, MAX_TOKENS
+from studies.models.dataset import MAX_SEED, MAX_TEMPERATURE, MAX_TOKENS
+from studies.systems.forms import FIELD_NAME
+from tiebreak.asking.samples import DEFAULT_PROMPT
+from tiebreak.formats.cells import MAX_FIELD_NAME
 from tiebreak.formats.preferences import TIES
 from tiebreak.perturbations import MODEL_PERTURBATIONS
 from tiebreak.similarity import SIMILARITIES
@@ -98,6 +101,22 @@ class ModelCopiesOptions(serializers.Serializer[Any]):
     )
     max_tokens = serializers.IntegerField(min_value=1, max_value=MAX_TOKENS, default=COPY_TOKENS)
     seed = serializers.IntegerField(min_value=0, max_value=MAX_BIG_SEED, default=0)
+
+
+class FieldOptions(serializers.Serializer[Any]):
+    """The name of a field, and how a language model writes it; what is left out is as of a system."""
+
+    name = serializers.CharField(max_length=MAX_FIELD_NAME, help_text=FIELD_NAME)
+    server = serializers.CharField(max_length=50, help_text="The name of a model server.")
+    language_model = serializers.CharField(max_length=200, default="", allow_blank=True)
+    prompt_template = serializers.CharField(
+        max_length=100_000, default=DEFAULT_PROMPT, help_text="With {source} in it."
+    )
+    temperature = serializers.FloatField(required=False, min_value=0, max_value=MAX_TEMPERATURE)
+    max_tokens = serializers.IntegerField(required=False, min_value=1, max_value=MAX_TOKENS)
+    top_p = serializers.FloatField(required=False, min_value=0, max_value=1)
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=MAX_SEED)
+    stop = serializers.CharField(required=False, help_text="Texts that end the answer, one a line.")
 
 
 class ScoringOptions(serializers.Serializer[Any]):

@@ -14,6 +14,7 @@ from api.resources import Resource, endpoint
 from api.serializers.jobs import (
     BotOptions,
     ExportOptions,
+    FieldOptions,
     JobSerializer,
     ModelCopiesOptions,
     SamplingOptions,
@@ -42,7 +43,9 @@ from studies.data.model_copies import start_model_copies
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
 from studies.instance_selection.trial import start_trial
+from studies.instance_selection.written_fields import dataset_of, write_field
 from studies.models import Study
+from studies.systems.forms import WrittenFieldForm
 from tiebreak.errors import DomainError
 
 MAX_JOBS = 100
@@ -114,6 +117,20 @@ class Jobs(Resource):
         They are scored like the originals, in a draft that scores single texts.
         """
         return now(start_model_copies(study=self.study(), by=self.by, **self.values))
+
+    @endpoint(
+        detail=False, url_path="written-field", takes=FieldOptions, gives=JobSerializer, status=201
+    )
+    def written_field(self) -> JobRow:
+        """Start letting a language model write a field.
+
+        A further text of each instance, such as a reference, which judges read if they name it
+        (`reference_field`). Its origin is in the instances' `metadata`.
+        """
+        study = self.study()
+        form = WrittenFieldForm(dataset_of(study), self.values)
+        checked_form(form)
+        return now(write_field(study=study, by=self.by, **form.settings()))
 
     @endpoint(detail=False, takes=ScoringOptions, gives=JobSerializer, status=201)
     def scoring(self) -> JobRow:

@@ -11,6 +11,7 @@ from machine_raters.models import Judge
 from machine_raters.services.rating_costs import rating_costs
 from metrics.models import Licence
 from metrics.results.stopping_page import cost_of_rating
+from studies.instance_selection.written_fields import writers_of
 from studies.models import Study
 from tiebreak.digits import small_money
 from tiebreak.reading.figures.machines.costs import PER
@@ -46,9 +47,15 @@ def prompts_of(study: Study) -> dict[str, str]:
 def settings_of(study: Study) -> dict[str, dict[str, str]]:
     """Return how judges were asked, by the judges' names; the instructions by what is in them."""
     judges = Judge.objects.filter(study=study, rater__isnull=False)
+    reads_others = judges.exclude(reference_field="").exists()
+    by_model = {
+        name: f"{name}, by a model"
+        for name in (writers_of(study.dataset_id) if reads_others else ())
+    }
     return {
         str(judge.rater): {name: _setting(getattr(judge, name)) for name in COMPARED}
         | {
+            "reference_field": _setting(by_model.get(judge.reference_field, judge.reference_field)),
             "guidelines": _setting("{guidelines}" in judge.instructions),
             "wording": sha256(judge.instructions.encode()).hexdigest()[:6],
         }

@@ -21,6 +21,7 @@ class StudyEvent(models.Model):
         TEMPLATE = "template", "filled in a template"
         PERTURB = "perturb", "added perturbed copies"
         PERTURB_BY_MODEL = "perturb-by-model", "asked a language model for perturbed copies"
+        WRITE_FIELD = "write-field", "asked a language model for a further text of the instances"
         OPEN = "open", "opened"
         PAUSE = "pause", "paused"
         CLOSE = "close", "closed"

@@ -10,12 +10,13 @@ from studies.models import Dataset, System, dataset as bounds
 from studies.refusals import told_on
 from studies.systems.prompts import placeholders_of
 from studies.systems.services import SETTINGS
-from tiebreak.asking.samples import MAX_TOKENS, TEMPERATURE
+from tiebreak.asking.samples import DEFAULT_PROMPT, MAX_TOKENS, TEMPERATURE
 
 DECODING = ("temperature", "top_p", "max_tokens", "samples", "seed", "stop")
 NEWLINE = "\\n"
 ALL_ALIKE = "At temperature 0 all texts are the same. Choose 1, or a higher temperature."
 NO_MODEL = "Enter the name of the language model, as the model server knows it."
+FIELD_NAME = "Such as reference_by_model: a name that no column of your table has."
 AT_SAMPLING = "the one that is chosen when texts are generated"
 
 
@@ -119,7 +120,7 @@ class SystemForm(ModelServerForm):
 
     def settings(self) -> dict[str, Any]:
         """Return the values as the services take them."""
-        entered = {name: self.cleaned_data[name] for name in DECODING}
+        entered = {name: self.cleaned_data.get(name) for name in DECODING}
         decoding = {name: value for name, value in entered.items() if value not in (None, [])}
         values = {name: self.cleaned_data[name] for name in ("name", *SETTINGS[:-1])}
         return values | {"decoding": decoding}
@@ -127,6 +128,21 @@ class SystemForm(ModelServerForm):
 
 class ChangedSystemForm(OpenedForm, SystemForm):
     """The form of a system that is stored, which notices what another person saved."""
+
+
+class WrittenFieldForm(SystemForm):
+    """The name of a field of the instances that a language model writes, and how, as of a system."""
+
+    def __init__(self, dataset: Dataset, data: Any = None) -> None:
+        server = next(iter(server_names()), "")
+        system = System(server=server, prompt_template=DEFAULT_PROMPT)
+        super().__init__(dataset, data, system=system, initial={})
+        del self.fields["samples"]
+        self.fields["seed"].help_text = "Empty: 0."
+        name, prompt = self.fields["name"], self.fields["prompt_template"]
+        name.label, name.help_text = "Name of the field", FIELD_NAME
+        prompt.required, self.fields["server"].required = True, True
+        self.offer_servers("")
 
 
 def _typed(stops: list[str]) -> str:

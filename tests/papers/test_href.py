@@ -16,8 +16,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from lxml.html import document_fromstring
 
 from annotation.models import Rater
+from machine_raters.models import MachineRater
 from metrics.exports.document.machine_raters import cost_sections
 from metrics.models import Licence
 from metrics.results.selectors import stored_report
@@ -53,6 +55,8 @@ class Models(Handler):
         return {"index": index, "finish_reason": "stop", **reply}
 
     def _reply(self, asked: str) -> str:
+        if "Answer this." in asked:
+            return "What a model made up."
         a, b = (QUALITY[re.search(rf"\[{name} \w+\]\n(\w+) ", asked)[1]] for name in ("A", "B"))
         (kind,) = re.search(r"\[source \w+\]\nA (\w+) question", asked).groups()
         is_right = ("What a person answered" in asked) == (kind == "closed")
@@ -83,7 +87,6 @@ def created(client: Client) -> str:
     instances = [
         {"id": f"i{n:02}", "source": f"A {kind_of(n)} question {n}.", "category": kind_of(n)}
         | {"reference": f"What a person answered to {n}."}
-        | {"metadata": {"written": f"What a model made up about {n}."}}
         for n in range(ITEMS)
     ]
     texts = [
@@ -107,19 +110,24 @@ def created(client: Client) -> str:
     return answer.json()["study"]["id"]
 
 
-def judged(client: Client, study: str) -> None:
-    """Let judges rate that differ in the reference, and a composite of them."""
-    asked = {"kind": "judge", "server": "lab", "language_model": "m", "preset": "href"}
-    prices = {"prompt_price": "1", "answer_price": "1"}
+def judged(client: Client, browser: Client, study: str) -> None:
+    """Let judges rate that differ in the reference, on their pages, and a composite of them."""
+    writer = {"server": "lab", "language_model": "w", "prompt_template": "Answer this. {source}"}
+    saved(browser, reverse("studies:written-fields", args=[study]), name="written", **writer)
+    page = reverse("machine_raters:judges", args=[study])
     for name, reads in (
-        ("reader", {"with_reference": True}),
-        ("other", {"with_reference": False}),
-        ("misled", {"with_reference": True, "reference_field": "written"}),
+        ("reader", {"with_reference": "on"}),
+        ("other", {}),
+        ("misled", {"with_reference": "on", "reference_field": "written"}),
     ):
-        settings = {"criteria": ["preference"], **reads, **prices}
-        judge = post(client, "machine-rater-list", study, name=name, **asked, **settings)
-        job = post(client, "machine-rater-start", study, judge["id"])
-        assert (job["status"], job["failed"]) == ("done", 0), job
+        named = {"server": "lab", "language_model": "m", "prompt_price": "1", "answer_price": "1"}
+        begun = browser.get(page, {"add": "judge", "preset": "href"}).content.decode()
+        (form,) = document_fromstring(begun).xpath("//*[@id='add']//form")
+        filled = {key: value for key, value in form.form_values() if key != "with_reference"}
+        saved(browser, page, **filled | named | reads, name=name)
+        judge = MachineRater.objects.get(study=study, name=name)
+        saved(browser, reverse("machine_raters:act", args=[study, judge.public_id, "start"]))
+        assert judge.judge.verdicts.count() == 2 * judge.study.units.count()
     composite = {"kind": "jury", "rule": "composite", "criterion": "preference"}
     post(
         client,
@@ -129,6 +137,12 @@ def judged(client: Client, study: str) -> None:
         members=["reader", "other", "misled"],
         **composite,
     )
+
+
+def saved(browser: Client, address: str, **values) -> None:
+    """Send a form; its page leads on to the next."""
+    page = browser.post(address, values)
+    assert page.status_code == 302, re.findall(r"errorlist.*?</ul>", page.content.decode(), re.S)
 
 
 def figures_of(browser: Client, study: str, section: str) -> dict:
@@ -147,7 +161,7 @@ def rows_of(figure, *columns: str) -> dict[tuple, dict]:
 def test_the_experiment_of_the_paper_from_ratings_to_board(ruth, tmp_path):
     client, browser = ruth
     study = created(client)
-    judged(client, study)
+    judged(client, browser, study)
     browser.get(reverse("metrics:results-tab", args=[study, "machines"]))  # has the report built
 
     composite = figures_of(browser, study, "composite")
@@ -205,7 +219,7 @@ def grid_is_that_of_the_definition(browser: Client, study: str) -> None:
         "other": "no",
         "misled": "yes",
     }
-    assert cells[("misled",)]["reference_field"] == "written"
+    assert cells[("misled",)]["reference_field"] == "written, by a model"
     assert cells[("misled",)]["value"] < 0.1
     del cells[("misled",)]
     assert "guidelines" not in figure.columns  # in which they do not differ

@@ -18,7 +18,7 @@ from tiebreak.asking.answers import (
 )
 from tiebreak.asking.question import Item, JudgeSettings, Question, Task
 from tiebreak.asking.samples import Prompted
-from tiebreak.formats.shown_fields import field_texts
+from tiebreak.formats.shown_fields import field_texts, metadata_text
 from tiebreak.gateway import Message
 from tiebreak.gateway.protocol import prompt_sha256
 from tiebreak.scales import Scale
@@ -180,7 +180,7 @@ def _reference(judge: JudgeSettings, instance: Prompted) -> str:
     """Return the reference that the judge reads: the item's own, or another column's text."""
     if not judge.reference_field:
         return instance.reference
-    return str(instance.metadata.get(judge.reference_field) or "")
+    return metadata_text(instance.metadata.get(judge.reference_field))
 
 
 def _texts(judge: JudgeSettings, unit: Item, order: str) -> Iterator[tuple[str, str]]:

@@ -125,9 +125,27 @@ def field_texts(
 
 
 def metadata_text(value: Any) -> str:
-    """Return a value of an instance's metadata as text: a list of texts as paragraphs, others as JSON."""
+    """Return a value of an instance's metadata as text: a list of texts as paragraphs, others as JSON.
+
+    Of a text that a language model wrote, it is the text without its origin.
+    """
+    if origin_of(value) is not None:
+        return str(value["text"])
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n\n".join(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def written_value(text: str, origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of metadata that has a text which a language model wrote, and how it did."""
+    return {"text": text, "written_by": dict(origin)}
+
+
+def origin_of(value: Any) -> Mapping[str, Any] | None:
+    """Return how a language model wrote a value of metadata, or None if it came with the instance."""
+    if not isinstance(value, Mapping) or value.keys() != {"text", "written_by"}:
+        return None
+    text, origin = value["text"], value["written_by"]
+    return origin if isinstance(text, str) and isinstance(origin, Mapping) else None

@@ -168,6 +168,8 @@ def _questions(settings: Row) -> Iterator[tuple[str, str]]:
     yield "Comparisons and orders", Judge.Schedule(settings["comparisons"]).label + budget
     yield "Examples before each question", _examples(settings)
     reference = f"yes, the column {one}" if (one := settings["reference_field"]) else "yes"
+    if written_by := settings.get("reference_written_by"):
+        reference += f", which a language model wrote ({written_by})"
     yield "Reads the reference", reference if settings["with_reference"] else "no"
     yield "Writes evaluation steps first", "yes" if settings["writes_steps"] else "no"
 
