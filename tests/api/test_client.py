@@ -23,6 +23,7 @@ from tests.recruitment.views.test_ledger import complete, paying_study
 from tests.refusals import refused
 from tests.studies.factories import make_participation, make_study
 from tests.tiebreak.formats.bundles import make_bundle
+from tests.tiebreak.gateway.stub_server import StubServer
 from tiebreak.client import Client, Job, RequestRefused
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.enable_socket]
@@ -143,6 +144,23 @@ def test_a_large_frame_is_imported_by_a_job(client, settings):
     with refused("invalid", RequestRefused) as caught:
         study.settings(ratings_per_hits=2)
     assert [one["code"] for one in caught.value.problems] == ["unknown_field"]
+
+
+def test_a_language_model_writes_a_reference_of_each_instance(client, ruth, settings):
+    study = client.studies[make_study(instances=2, member=ruth).pk]
+    with StubServer(owner="other") as stub:
+        server = {"provider": "http", "base_url": stub.base_url, "allowed_hosts": [stub.host]}
+        settings.TIEBREAK_MODEL_SERVERS = {"lab": server}
+        asked = {"server": "lab", "language_model": "tiny", "temperature": 0, "seed": 5}
+        job = study.write_field("by_model", **asked).wait()
+        with refused("invalid"):
+            study.write_field("by_model", server="elsewhere")
+        with refused("written_otherwise"):
+            study.write_field("by_model", **asked | {"temperature": 0.7})
+    assert job.status == "done"
+    assert {body["temperature"] for body in stub.generations} == {0}
+    metadata = StoredStudy.objects.get(pk=study.id).dataset.instances.values_list("metadata")
+    assert [one["by_model"]["written_by"]["model"] for (one,) in metadata] == ["tiny"] * 2
 
 
 @pytest.mark.parametrize(
