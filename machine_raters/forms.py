@@ -20,8 +20,8 @@ from tiebreak.formats.shown_fields import origin_of
 
 NO_SUCH_COLUMN = "No item has a column {column}. Please name one that the items have."
 REFERENCE_NOT_SHOWN = "Please let the judge read the reference, too, or leave its column empty."
-# How many items are looked at for their columns, and how many columns a page names.
-ITEMS_SEEN, MAX_NAMED = 200, 20
+# How many items are looked at for their columns, and how many columns a page offers.
+ITEMS_SEEN, MAX_OFFERED = 200, 20
 NO_CRITERION = "Please choose at least one criterion that this judge is to rate by."
 # What a judge rates by is chosen with its settings, and stored in rows of its own.
 JUDGE_CRITERIA = ("criterion", "criteria")
@@ -65,6 +65,7 @@ class MachineRaterForm(ModelServerForm):
         name = self._meta.model._meta.model_name
         super().__init__(data, auto_id=f"{name}_%s", **options)
         self.study = study
+        self.asked: frozenset[str] = frozenset()  # what the address of its page asks for
         for criteria in {*JUDGE_CRITERIA} & {*self.fields}:
             self._offer(criteria, study.criteria.all())
         if "server" in self.fields:
@@ -79,7 +80,12 @@ class MachineRaterForm(ModelServerForm):
         """Let a form that is not sent yet have what the address of its page asks for."""
         known = {name: value for name, value in asked.items() if name in self.fields}
         self.initial = {**self.initial, **known, **self.defaults(known)}
+        self.asked = frozenset(known)
         return self
+
+    def is_further_open(self) -> bool:
+        is_asked = any(field.name in self.asked for field in self.further_fields())
+        return is_asked or super().is_further_open()
 
     def _offer(self, name: str, rows: Any) -> None:
         """Offer rows for a field. They are read once, and there is no empty choice."""
@@ -117,7 +123,7 @@ class JudgeForm(MachineRaterForm):
         # Choosing one shows the form again, filled in.
         fills = {
             "hx-get": f"{reverse('machine_raters:judges', args=[study.pk])}?add=judge",
-            "hx-include": "[name=name], [name=server], [name=language_model]",
+            "hx-include": "[name=name], [name=server], [name=language_model], [name=reference_field]",
             **{"hx-target": "#add", "hx-select": "#add", "hx-swap": "outerHTML"},
         }
         preset = Judge._meta.get_field("preset")
@@ -132,10 +138,10 @@ class JudgeForm(MachineRaterForm):
         sets.queryset = study.example_sets.all()
         if len(names) == 1:
             self.fields["asks_together"].widget = forms.HiddenInput()
-        self._name_columns()
+        self._offer_columns()
 
-    def _name_columns(self) -> None:
-        """Say which columns the items have that could be the reference, or ask for none."""
+    def _offer_columns(self) -> None:
+        """Offer the columns of the items that could be the reference, if they are few, or ask for none."""
         instances = Instance.objects.filter(dataset=self.study.dataset_id).exclude(metadata={})
         seen = instances.order_by("pk").values_list("metadata", flat=True)[:ITEMS_SEEN]
         columns = {
@@ -146,9 +152,9 @@ class JudgeForm(MachineRaterForm):
         field = self.fields["reference_field"]
         if not columns:
             field.widget = forms.HiddenInput()
-        elif len(columns) <= MAX_NAMED:
-            named = ", ".join(words for _, words in sorted(columns.items()))
-            field.help_text = f"{field.help_text} Columns of the items: {named}."
+        elif len(columns) <= MAX_OFFERED:
+            choices = [("", "none: the item's own reference"), *sorted(columns.items())]
+            field.widget = forms.Select(choices=choices)
 
     @classmethod
     def defaults(cls, asked: Mapping[str, Any]) -> dict[str, Any]:

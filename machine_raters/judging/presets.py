@@ -116,7 +116,7 @@ Answer as the majority of people would.
         2024,
         PAIRS,
         """\
-You are shown an instruction, a reference answer that a person wrote, and the answers of two models, A \
+You are shown an instruction, a reference answer, and the answers of two models, A \
 and B. Decide as the people did who follow these guidelines:
 
 {guidelines}

@@ -20,6 +20,7 @@ from tiebreak.report.model.report import CriterionSection
 FREE = "free"
 # What is asked, and of which model; the rest of the settings is its name, its place and its price.
 NOT_COMPARED = {"name", *JUDGE_CRITERIA, "server", "instructions", "prompt_price", "answer_price"}
+NOT_COMPARED |= {"with_reference", "reference_field"}  # which are one setting
 COMPARED = [name for name in JUDGE_SETTINGS if name not in NOT_COMPARED]
 
 
@@ -48,19 +49,23 @@ def settings_of(study: Study) -> dict[str, dict[str, str]]:
     """Return how judges were asked, by the judges' names; the instructions by what is in them."""
     judges = Judge.objects.filter(study=study, rater__isnull=False)
     reads_others = judges.exclude(reference_field="").exists()
-    by_model = {
-        name: f"{name}, by a model"
-        for name in (writers_of(study.dataset_id) if reads_others else ())
-    }
+    by_model = writers_of(study.dataset_id) if reads_others else {}
     return {
         str(judge.rater): {name: _setting(getattr(judge, name)) for name in COMPARED}
         | {
-            "reference_field": _setting(by_model.get(judge.reference_field, judge.reference_field)),
+            "reference": _reference(judge, by_model),
             "guidelines": _setting("{guidelines}" in judge.instructions),
             "wording": sha256(judge.instructions.encode()).hexdigest()[:6],
         }
         for judge in judges.select_related("rater", "example_set").order_by("pk")
     }
+
+
+def _reference(judge: Judge, by_model: Mapping[str, str]) -> str:
+    if not judge.with_reference:
+        return "none"
+    name = judge.reference_field
+    return f"{name}, by a model" if name in by_model else name or "the item's own"
 
 
 def _setting(value: Any) -> str:

@@ -139,6 +139,7 @@ class WrittenFieldForm(SystemForm):
         super().__init__(dataset, data, system=system, initial={})
         del self.fields["samples"]
         self.fields["seed"].help_text = "Empty: 0."
+        self.fields["temperature"].help_text = f"Empty: {TEMPERATURE}."
         name, prompt = self.fields["name"], self.fields["prompt_template"]
         name.label, name.help_text = "Name of the field", FIELD_NAME
         prompt.required, self.fields["server"].required = True, True

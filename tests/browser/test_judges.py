@@ -22,6 +22,7 @@ from tiebreak.gateway import Failed, GatewayError
 __all__ = ["model"]
 PLACES = ("judges/", "judges/?add=judge", "judges/?add=baseline", "judges/?add=verdicts", "juries/")
 PLACES += ("example-sets/", "synthetic/", "perturbed-copies/", "expert-weights/", "scores-study/")
+PLACES += ("written-fields/",)
 # Prompts and answers with lines that are wider than their box.
 CUT = """() => [...document.querySelectorAll("pre")].filter(one =>
     one.clientWidth && one.scrollWidth > one.clientWidth).length"""

@@ -14,6 +14,7 @@ from tests.api.clients import at, problem_of, program
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.machines import again, answered, idle, prepare, settings_of
 from tests.machine_raters.synthetic.rag import make_rag_study
+from tiebreak.formats.shown_fields import written_value
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]
@@ -82,12 +83,27 @@ def test_a_reference_from_a_column_that_does_not_exist_or_is_not_shown_is_refuse
     assert (problem["field"], problem["code"]) == ("reference_field", code)
 
 
-def test_the_form_of_a_judge_names_the_columns_that_could_be_the_reference(study):
+def test_the_form_of_a_judge_offers_the_columns_that_could_be_the_reference(study):
     assert JudgeForm(study)["reference_field"].is_hidden
     Instance.objects.filter(dataset=study.dataset).update(metadata={"written": "x", "topic": "y"})
     field = JudgeForm(study)["reference_field"]
     assert not field.is_hidden
-    assert field.help_text.endswith(": topic, written.")
+    offered = [(value, words) for value, words in field.field.widget.choices if value]
+    assert offered == [("topic", "topic"), ("written", "written")]
+    written = written_value("x", {"model": "m"})
+    Instance.objects.filter(dataset=study.dataset).update(metadata={"written": written})
+    _, (value, words) = JudgeForm(study)["reference_field"].field.widget.choices
+    assert value == "written"
+    assert words != value
+
+
+def test_a_form_opens_the_fold_that_has_what_its_address_chose(study):
+    Instance.objects.filter(dataset=study.dataset).update(metadata={"written": "x"})
+    assert not JudgeForm(study).fill({"preset": "href"}).is_further_open()
+    asked = {"preset": "href", "reference_field": "written"}
+    form = JudgeForm(study).fill(asked)
+    assert form.is_further_open()
+    assert (form["reference_field"].value(), form["with_reference"].value()) == ("written", True)
 
 
 @each_kind

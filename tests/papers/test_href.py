@@ -214,12 +214,11 @@ def grid_is_that_of_the_definition(browser: Client, study: str) -> None:
     page = browser.get(reverse("metrics:results-tab", args=[study, "each-machine"]))
     (figure,) = [one for one in page.context["figures"] if one.name == "prompt-grid"]
     cells = rows_of(figure, "judge")
-    assert {name: row["with_reference"] for (name,), row in cells.items()} == {
-        "reader": "yes",
-        "other": "no",
-        "misled": "yes",
+    assert {name: row["reference"] for (name,), row in cells.items()} == {
+        "reader": "the item's own",
+        "other": "none",
+        "misled": "written, by a model",
     }
-    assert cells[("misled",)]["reference_field"] == "written, by a model"
     assert cells[("misled",)]["value"] < 0.1
     del cells[("misled",)]
     assert "guidelines" not in figure.columns  # in which they do not differ
