@@ -111,7 +111,7 @@ Answer as the majority of people would.
         {**PROBABILITY, "comparisons": "no-repeat"},
     ),
     "href": Preset(
-        "HREF with the human reference",
+        "HREF, which shows a reference",
         "Lyu et al.",
         2024,
         PAIRS,

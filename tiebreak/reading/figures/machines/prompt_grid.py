@@ -6,23 +6,27 @@ from math import isnan
 import numpy as np
 
 from tiebreak.digits import small_money
-from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
+from tiebreak.reading.charts.tables import Column, Row, table_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, estimate_rows
 from tiebreak.reading.figures.machines.costs import PER
 from tiebreak.reading.figures.machines.stand_in import highest_first
+from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection
 from tiebreak.report.sections.systems.rank_correlations import MIN_SYSTEMS, row_correlations
+from tiebreak.stats import Estimate
+from tiebreak.stats.core.results import undefined
 
 Settings = Mapping[str, Mapping[str, str]]
 TITLE = "Judges by what differs between their settings"
-AXIS = "agreement: leave-one-out, with annotators"
+AXIS = "leave-one-out agreement with annotators; band: among annotators"
 CORRELATION = "rank_correlation_of_win_rates"
 READING = (
-    "Each row is a judge, named with the settings in which the judges of this study differ; the table has a column"
-    " for each of them. Points are leave-one-out agreement with annotators, with 95% intervals, as in Lyu et al. 2024:"
-    f" how often its answer is the most frequent one when one annotator is left out. The table also has what {PER}"
+    "Each row below annotators is a judge, with the settings in which the judges of this study differ and with how many"
+    " items it is scored on, of those that it has rated so far; the numbers have a column for each setting. Points are"
+    " leave-one-out agreement with annotators, with 95% intervals, as in Lyu et al. 2024: how often its answer is the"
+    f" most frequent one when one annotator is left out. The band is the same among annotators. The table also has what {PER}"
     " ratings cost, if that is known, and Spearman's correlation of the systems' win rates by the judge and by"
     f" annotators, if there are at least {MIN_SYSTEMS} systems that met each other equally often. Each judge is scored"
     " on all items that it rated. The best of many judges is best partly by chance, and overlapping intervals do not"
@@ -45,18 +49,21 @@ def prompt_grid_figure(
         if name in machines and (found := machines[name].human_machine.leave_one_out) is not None
     }
     names = highest_first(agreements)
+    drawn = {name: agreements[name] for name in names}
     settings = only_differing({name: settings[name] for name in names})
     if len(names) < 2 or not settings[names[0]]:
         return None
     kinds, correlations = kinds_of(machines, about.simple_raters), rank_correlations(about.systems)
+    people = about.all_units.human_human.leave_one_out or undefined("")
     rows = [
-        IntervalRow(
-            f"{name}: {_in_words(settings[name])}",
-            (Mark(kinds[name], agreements[name]),),
-        )
-        for name in names
+        Row("annotators", "human", (people,), "the band"),
+        *(
+            Row(name, kinds[name], (one,), _note(settings[name], one))
+            for name, one in drawn.items()
+        ),
     ]
-    chart = interval_chart(rows, finding=TITLE, label=AXIS, bounds=(0, 1))
+    column = Column("agreement", "with annotators", ("setting", ""))
+    chart = table_chart([column], rows, finding=TITLE, corner="", label=AXIS)
     each = {name: small_money(PER * costs[name]) for name in names if name in costs}
     cells = estimate_rows(
         ((name, *settings[name].values(), each.get(name), correlations.get(name)), agreements[name])
@@ -72,8 +79,9 @@ def prompt_grid_figure(
     return Figure("prompt-grid", TITLE, "", chart, heads, cells, READING)
 
 
-def _in_words(settings: Mapping[str, str]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {words}" for name, words in settings.items())
+def _note(settings: Mapping[str, str], agreement: Estimate) -> str:
+    words = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in settings.items())
+    return f"{words}; {counted(agreement.n, 'item')}"
 
 
 def only_differing(settings: Settings) -> dict[str, dict[str, str]]:

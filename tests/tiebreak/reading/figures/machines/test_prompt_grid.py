@@ -1,5 +1,7 @@
 """Judges by what differs between their settings, with agreement, cost and the order of systems."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -48,7 +50,12 @@ def test_judges_have_the_settings_that_differ_agreement_cost_and_rank_correlatio
         theirs = [about.systems.machine_win_rates[name][s].value for s in about.systems.win_rate]
         assert row[CORRELATION] == pytest.approx(spearmanr(people, theirs).statistic)
     assert rows["gpt"][CORRELATION] > 0 > rows["llama"][CORRELATION]
-    assert "gpt: reference yes, examples 0" in figure.chart.file()
+    drawn = {row.name: row for row in figure.chart.rows}
+    assert list(drawn) == ["annotators", "gpt", "llama"]
+    assert drawn["annotators"].cells == (about.all_units.human_human.leave_one_out,)
+    assert {"reference", "yes", "examples", str(rows["gpt"]["n"])} <= set(
+        re.findall(r"\w+", drawn["gpt"].note)
+    )
 
 
 def test_judges_that_differ_in_nothing_and_one_judge_make_no_grid():
