@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,11 @@ from tiebreak.stats.core.independence import (
 from tiebreak.stats.core.results import Instances, Scope
 from tiebreak.stats.design.selection import CONTROL
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Name = TypeVar("Name")
+Part = TypeVar("Part", bound="DataclassInstance")
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 
@@ -175,6 +179,12 @@ class DesignWeights:
             name: _scoped(drop_unreliable_interval(estimate, instances), scope)
             for name, estimate in estimates.items()
         }
+
+    def scoped_part(self, part: Part, entered: Mask, criterion: Criterion) -> Part:
+        """Return a dataclass in which all fields that are estimates are scoped."""
+        found = {name: one for name, one in vars(part).items() if isinstance(one, Estimate)}
+        changes: dict[str, Any] = self.scoped(found, entered, criterion)
+        return replace(part, **changes)
 
 
 def _scoped(estimate: Estimate, scope: Scope) -> Estimate:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import AnyStatistic, Mean, RowStatistic, first_feature, ratio
 from tiebreak.stats.core.counts import distinct_rows
-from tiebreak.stats.core.validation import FloatArray, IntArray, as_numbers
+from tiebreak.stats.core.validation import FloatArray, IntArray, as_numbers, check_same_length
 
 Name = TypeVar("Name")
 
@@ -80,6 +80,24 @@ class UnitWeights:
             return lambda counts: value_of(counts * weight)
 
         return replace(statistic, bind=bind)
+
+
+def with_codes(rows: npt.ArrayLike, weights: UnitWeights | None) -> IntArray:
+    """Return the rows of units, with the codes of their weights as a last column, if there are any."""
+    matrix = np.asarray(rows)
+    if weights is None:
+        return matrix
+    check_same_length(rows=matrix, weights=weights.codes)
+    return np.column_stack([matrix, weights.codes])
+
+
+def relative(weights: npt.ArrayLike | None, *, length: int) -> FloatArray:
+    """Return weights above 0 as shares of the largest, so that equal ones are exactly 1 and change no digit."""
+    if weights is None:
+        return np.ones(length)
+    of_units = UnitWeights.of(weights)
+    check_same_length(units=np.empty(length), weights=of_units.codes)
+    return np.asarray(of_units.values[of_units.codes] / of_units.values.max(initial=0.0))
 
 
 def weighted(

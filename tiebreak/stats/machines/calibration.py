@@ -7,9 +7,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.core.bootstrap import Mean, Resampling, Statistic, estimate_each, ratio
+from tiebreak.stats.core.bootstrap import (
+    Mean,
+    Resampling,
+    Statistic,
+    estimate_each,
+    on_columns,
+    ratio,
+)
 from tiebreak.stats.core.counts import Patterns
 from tiebreak.stats.core.results import NAN, Estimate
+from tiebreak.stats.core.unit_weights import UnitWeights, relative, weighted, with_codes
 from tiebreak.stats.core.validation import (
     FloatArray,
     IntArray,
@@ -22,6 +30,7 @@ from tiebreak.stats.core.validation import (
 BINS = 10
 # Probabilities that are the same to so many decimals are equal, such as 1 − 1/3 and 2/3.
 DECIMALS = 9
+COLUMNS = slice(0, 3)  # of the rows of `Forecasts`
 NO_LABELS = "No human labelled an item that has a probability."
 EMPTY_BIN = "No human labelled an item whose probability is in this range."
 _MEAN = Mean(1, 2)
@@ -37,7 +46,7 @@ class ReliabilityBin:
     n_ratings: int
     """Number of human labels."""
     probability: float
-    """Mean probability over these labels; NaN if there are none."""
+    """Mean probability over these labels, weighted as `share` is; NaN if there are none."""
     share: Estimate
     """Share of these labels that say what the probability is of."""
 
@@ -59,6 +68,7 @@ def calibration(
     positive: npt.ArrayLike,
     labelled: npt.ArrayLike,
     *,
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     bins: int = BINS,
     **resampling: Unpack[Resampling],
@@ -73,6 +83,9 @@ def calibration(
         Number of human labels of each unit that give this answer.
     labelled : array_like of int, shape (n_units,)
         Number of all human labels of each unit. Units without labels are excluded.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     bins : int, default 10
@@ -88,8 +101,8 @@ def calibration(
     Raises
     ------
     InvalidInput
-        If the vectors differ in length, a probability is not between 0 and 1, or more labels give the
-        answer than there are.
+        If the vectors differ in length, a probability is not between 0 and 1, more labels give the
+        answer than there are, or a weight is not above 0.
 
     Notes
     -----
@@ -98,7 +111,8 @@ def calibration(
     2015) Σ|Σ(k − np)| / Σn, where the inner sum is over the units of a bin. The latter is biased
     upwards: with few units a bin's share is off the probability by chance, even if that is right. Its
     interval is therefore bias-corrected; its value is as published. Intervals resample units or
-    instances and take the raters as they are.
+    instances and take the raters as they are. A weight w multiplies k and n in all sums, so each is
+    Hájek's ratio of two weighted sums (Särndal et al. 1992, eq. 5.7.5).
 
     Examples
     --------
@@ -112,10 +126,13 @@ def calibration(
         "error": _calibration_error(forecasts, bins),
         "brier": _brier_score(forecasts),
     }
-    patterns = Patterns.of(forecasts.rows, clusters=clusters)
-    estimates = estimate_each(statistics, patterns, **resampling)
+    of_units = None if weights is None else UnitWeights.of(weights)
+    of_columns = {name: on_columns(one, COLUMNS) for name, one in statistics.items()}
+    patterns = Patterns.of(with_codes(forecasts.rows, of_units), clusters=clusters)
+    estimates = estimate_each(weighted(of_columns, of_units), patterns, **resampling)
+    weight = relative(weights, length=len(forecasts.rows))
     return Calibration(
-        tuple(_bin(forecasts, k, bins, estimates[f"bin {k}"]) for k in range(bins)),
+        tuple(_bin(forecasts, k, bins, estimates[f"bin {k}"], weight) for k in range(bins)),
         estimates["error"],
         estimates["brier"],
     )
@@ -185,8 +202,11 @@ def _share(forecasts: Forecasts, number: int, bins: int) -> Statistic:
     return Statistic(3, features, _MEAN.value, EMPTY_BIN, EMPTY_BIN, mean=_MEAN)
 
 
-def _bin(forecasts: Forecasts, number: int, bins: int, share: Estimate) -> ReliabilityBin:
-    rows = forecasts.rows[forecasts.bins(forecasts.rows, bins) == number]
-    labels = int(rows[:, 2].sum())
-    mean = float(rows[:, 2] @ forecasts.probability(rows)) / labels if labels else NAN
+def _bin(
+    forecasts: Forecasts, number: int, bins: int, share: Estimate, weight: FloatArray
+) -> ReliabilityBin:
+    inside = forecasts.bins(forecasts.rows, bins) == number
+    rows, labels = forecasts.rows[inside], int(forecasts.rows[inside, 2].sum())
+    counted = weight[inside] * rows[:, 2]
+    mean = float(counted @ forecasts.probability(rows)) / float(counted.sum()) if labels else NAN
     return ReliabilityBin(number / bins, (number + 1) / bins, labels, mean, share)

@@ -13,6 +13,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import Resampling, RowStatistic, estimate_each, ratio
 from tiebreak.stats.core.counts import Patterns
 from tiebreak.stats.core.results import NAN, Estimate
+from tiebreak.stats.core.unit_weights import UnitWeights, relative, weighted, with_codes
 from tiebreak.stats.core.validation import FloatArray, IntArray, as_shares
 from tiebreak.stats.machines.calibration import Forecasts, entered
 
@@ -49,6 +50,7 @@ def position_debiasing(
     better: npt.ArrayLike,
     labelled: npt.ArrayLike,
     *,
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> PositionDebiasing:
@@ -62,6 +64,9 @@ def position_debiasing(
         Number of human labels that prefer the text that this answer's prompt showed first.
     labelled : array_like of int, shape (n_answers,)
         Number of human labels that prefer either text.
+    weights : array_like of float, shape (n_answers,), optional
+        Weight of each answer, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     clusters : array_like, shape (n_answers,), optional
         Unit or instance of each answer, which intervals resample. Give it if a unit has an answer in
         both orders.
@@ -76,8 +81,8 @@ def position_debiasing(
     Raises
     ------
     InvalidInput
-        If the vectors differ in length, a probability is not between 0 and 1, or more labels prefer
-        the first text than prefer either.
+        If the vectors differ in length, a probability is not between 0 and 1, more labels prefer
+        the first text than prefer either, or a weight is not above 0.
 
     See Also
     --------
@@ -87,7 +92,9 @@ def position_debiasing(
     -----
     An answer prefers the first text if its probability is above ½, or above τ after debiasing; one
     that is equal to it agrees with half of the labels. Each replicate has its own threshold, so
-    intervals allow for its estimation (Liusie et al. 2024, comparative assessment).
+    intervals allow for its estimation (Liusie et al. 2024, comparative assessment). Weights enter the
+    threshold, the factors and all shares, as if an answer were there as many times (Hájek's ratios;
+    Särndal et al. 1992, eq. 5.7.5).
 
     Examples
     --------
@@ -95,21 +102,27 @@ def position_debiasing(
     >>> result.threshold, result.agreement.value, result.debiased.value
     (0.75, 0.5, 1.0)
     """
-    forecasts, tau = Forecasts.of(first, better, labelled), debiasing_threshold(first)
-    shares = forecasts.probability(forecasts.rows)
+    forecasts = Forecasts.of(first, better, labelled)
+    tau, shares = debiasing_threshold(first, weights), forecasts.probability(forecasts.rows)
+    of_answers = None if weights is None else UnitWeights.of(weights)
     estimates = estimate_each(
-        {name: _statistic(forecasts, of) for name, of in _AGREEMENTS.items()},
-        Patterns.of(forecasts.rows, clusters=clusters),
+        weighted({name: _statistic(forecasts, of) for name, of in _AGREEMENTS.items()}, of_answers),
+        Patterns.of(with_codes(forecasts.rows, of_answers), clusters=clusters),
         **resampling,
     )
+    weight = relative(weights, length=len(shares))
     return PositionDebiasing(
         n=len(shares),
-        prefers_first=float(_above(shares, 0.5).mean()) if shares.size else NAN,
+        prefers_first=_mean(_above(shares, 0.5), weight) if shares.size else NAN,
         threshold=tau,
         alpha=(1 - tau) / tau if tau > 0 else NAN,
-        prior_shift=prior_shift(first),
+        prior_shift=prior_shift(first, weights),
         **estimates,
     )
+
+
+def _mean(values: FloatArray, weight: FloatArray) -> float:
+    return float((weight * values).sum() / weight.sum())
 
 
 def _above(values: FloatArray, threshold: FloatArray | float) -> FloatArray:
@@ -131,7 +144,7 @@ def _statistic(forecasts: Forecasts, agreement: _Agreement) -> RowStatistic:
 def _at(
     threshold: FloatArray | float, values: FloatArray, rows: IntArray, counts: FloatArray
 ) -> FloatArray:
-    first, (_, better, labelled) = _above(values, threshold), rows.T
+    first, (better, labelled) = _above(values, threshold), rows[:, 1:3].T
     agreed = first * better + (1 - first) * (labelled - better)
     return ratio((counts * agreed).sum(axis=-1), counts @ labelled)
 
@@ -159,13 +172,16 @@ def _medians(values: FloatArray, counts: FloatArray) -> FloatArray:
     return np.asarray((values[low] + values[high]) / 2)
 
 
-def debiasing_threshold(first: npt.ArrayLike) -> float:
+def debiasing_threshold(first: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Return the threshold above which half of the probabilities lie.
 
     Parameters
     ----------
     first : array_like of float, shape (n_answers,)
         Probability that the text shown first is better, in [0, 1], one for each answer.
+    weights : array_like of float, shape (n_answers,), optional
+        Weight of each answer, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
 
     Returns
     -------
@@ -176,7 +192,7 @@ def debiasing_threshold(first: npt.ArrayLike) -> float:
     Raises
     ------
     InvalidInput
-        If a probability is missing or not between 0 and 1.
+        If a probability is missing or not between 0 and 1, or a weight is not above 0.
 
     See Also
     --------
@@ -184,7 +200,7 @@ def debiasing_threshold(first: npt.ArrayLike) -> float:
 
     Notes
     -----
-    τ is the median, so P(first) = ½ over all answers. It is the same to multiply the odds of the
+    τ is the weighted median, so P(first) = ½ over all answers. It is the same to multiply the odds of the
     first text by α = (1 − τ)/τ and to decide at ½ (Liusie et al. 2024, comparative assessment). If
     each text is first in half of the answers, a judge without bias has τ near ½.
 
@@ -194,27 +210,33 @@ def debiasing_threshold(first: npt.ArrayLike) -> float:
     0.7
     """
     shares = as_shares(first, name="first")
-    return float(np.median(shares)) if shares.size else NAN
+    if not shares.size:
+        return NAN
+    order, weight = np.argsort(shares, kind="stable"), relative(weights, length=len(shares))
+    return float(_medians(shares[order], weight[order]))
 
 
-def prior_shift(first: npt.ArrayLike) -> float:
+def prior_shift(first: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Return the factor on the odds that makes the mean probability ½.
 
     Parameters
     ----------
     first : array_like of float, shape (n_answers,)
         Probability that the text shown first is better, in [0, 1], one for each answer.
+    weights : array_like of float, shape (n_answers,), optional
+        Weight of each answer, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
 
     Returns
     -------
     float
-        Factor α > 0; NaN without answers, or if at least half of the probabilities are 0, or are 1, because
-        no α changes these.
+        Factor α > 0; NaN without answers, or if at least half of the probabilities, by weight, are 0, or
+        are 1, because no α changes these.
 
     Raises
     ------
     InvalidInput
-        If a probability is missing or not between 0 and 1.
+        If a probability is missing or not between 0 and 1, or a weight is not above 0.
 
     See Also
     --------
@@ -223,7 +245,7 @@ def prior_shift(first: npt.ArrayLike) -> float:
 
     Notes
     -----
-    α solves mean(αp / (αp + 1 − p)) = ½, which is increasing in α. It is the shift of the prior of
+    α solves mean(αp / (αp + 1 − p)) = ½, with the weighted mean, which is increasing in α. It is the shift of the prior of
     Liusie et al. 2023 for two labels.
 
     Examples
@@ -232,11 +254,14 @@ def prior_shift(first: npt.ArrayLike) -> float:
     0.3333
     """
     shares = as_shares(first, name="first")
-    if not shares.size or max((shares == 0).mean(), (shares == 1).mean()) >= 0.5:
+    weight = relative(weights, length=len(shares))
+    if not shares.size or max(_mean(shares == end, weight) for end in (0, 1)) >= 0.5:
         return NAN
-    return math.exp(
-        brentq(lambda log: shifted(shares, math.exp(log)).mean() - 0.5, -_WIDEST, _WIDEST)
-    )
+
+    def excess(log: float) -> float:
+        return _mean(shifted(shares, math.exp(log)), weight) - 0.5
+
+    return math.exp(brentq(excess, -_WIDEST, _WIDEST))
 
 
 def shifted(first: npt.ArrayLike, alpha: float) -> FloatArray:

@@ -8,8 +8,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.stats import chi2
 
-from tiebreak.stats.core.independence import MIN_CLUSTERS, too_few_clusters
+from tiebreak.stats.core.independence import MIN_CLUSTERS, effective_size, too_few_clusters
 from tiebreak.stats.core.results import NAN, Estimate, undefined
+from tiebreak.stats.core.unit_weights import relative
 from tiebreak.stats.core.validation import FloatArray, IntArray, as_groups
 from tiebreak.stats.rankings.comparisons import LOSS, TIE, WIN, DisconnectedError, Games
 from tiebreak.stats.rankings.paired_likelihood import (
@@ -65,7 +66,11 @@ class ModelFit:
 
 
 def cyclic_triads(
-    counts: npt.ArrayLike, *, system_a: Sequence[str], system_b: Sequence[str]
+    counts: npt.ArrayLike,
+    *,
+    system_a: Sequence[str],
+    system_b: Sequence[str],
+    weights: npt.ArrayLike | None = None,
 ) -> Triads:
     """Compute the share of cyclic triads among systems.
 
@@ -75,6 +80,9 @@ def cyclic_triads(
         For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
 
     Returns
     -------
@@ -84,7 +92,8 @@ def cyclic_triads(
     Raises
     ------
     InvalidInput
-        If a unit compares a system with itself, or the arguments differ in length.
+        If a unit compares a system with itself, the arguments differ in length, or a weight is not above
+        0.
 
     See Also
     --------
@@ -92,7 +101,7 @@ def cyclic_triads(
 
     Notes
     -----
-    A system beats another if it wins more of their comparisons than it loses. If every winner were
+    A system beats another if it wins more of their comparisons, by weight, than it loses. If every winner were
     drawn by lot, a quarter of the triads would be cyclic in expectation (Kendall and Babington Smith
     1940).
 
@@ -105,7 +114,7 @@ def cyclic_triads(
     (1, 1, ('x', 'y', 'z'))
     """
     games = Games.unchecked(counts, system_a=system_a, system_b=system_b)
-    wins = _wins(games)
+    wins = _wins(games, relative(weights, length=len(system_a))[games.units])
     beats = (wins > wins.T).astype(np.float64)
     either = beats + beats.T
     decided = round(float(np.trace(either @ either @ either)) / 6)
@@ -131,6 +140,7 @@ def bradley_terry_fit(
     *,
     system_a: Sequence[str],
     system_b: Sequence[str],
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
 ) -> ModelFit:
     """Test whether one strength for each system explains the win rates of all pairs.
@@ -141,6 +151,9 @@ def bradley_terry_fit(
         For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit; units are independent by default.
 
@@ -148,13 +161,14 @@ def bradley_terry_fit(
     -------
     ModelFit
         The p-value and the greatest difference. The p-value is undefined if the model has no finite
-        maximum, fits any ratings of these pairs, there are fewer than 10 instances, or the ratings
-        of a pair do not vary between instances.
+        maximum, fits any ratings of these pairs, there are fewer than 10 instances (with weights,
+        effective ones: (Σw)² / Σw²), or the ratings of a pair do not vary between instances.
 
     Raises
     ------
     InvalidInput
-        If a unit compares a system with itself, or the arguments differ in length.
+        If a unit compares a system with itself, the arguments differ in length, or a weight is not above
+        0.
 
     See Also
     --------
@@ -167,8 +181,10 @@ def bradley_terry_fit(
     standardised residuals of the win rate, with as many degrees of freedom as there are pairs beyond
     those that a tree of systems needs. Ratings of the same instance are dependent, and ties vary less
     than wins, so X² is divided, and its degrees of freedom reduced, such that its mean and variance
-    are those that the variation between instances implies (Rao and Scott 1984, second order). Raters
-    are taken as they are.
+    are those that the variation between instances implies (Rao and Scott 1984, second order). Weights
+    multiply all numbers of ratings: the model is then fitted by pseudo-likelihood (Binder 1983, eq. 2.3),
+    and what weights change in the distribution of X² is in that correction. Raters are taken as they
+    are.
 
     Examples
     --------
@@ -184,7 +200,8 @@ def bradley_terry_fit(
         return ModelFit(undefined(error.message))
     if not games.names:
         return ModelFit(undefined(NO_RATINGS))
-    wins = _wins(games)
+    weight = relative(weights, length=len(system_a))[games.units]
+    wins = _wins(games, weight)
     outcomes = Outcomes(wins[None], np.zeros_like(wins[None]))
     fit = maximum_likelihood(outcomes)
     if not fit.converged[0]:
@@ -193,22 +210,25 @@ def bradley_terry_fit(
         None if clusters is None else as_groups(clusters, length=len(system_a), name="clusters")
     )
     cluster = np.arange(len(games.units)) if groups is None else groups[games.units]
-    return _fit_of(games, fit.parameters[0, :-1], np.unique(cluster, return_inverse=True)[1])
+    _, cluster = np.unique(cluster, return_inverse=True)
+    return _fit_of(games, fit.parameters[0, :-1], cluster, weight)
 
 
-def _fit_of(games: Games, strengths: FloatArray, cluster: IntArray) -> ModelFit:
+def _fit_of(games: Games, strengths: FloatArray, cluster: IntArray, weight: FloatArray) -> ModelFit:
     codes = games.first * len(games.names) + games.second
     pairs, pair = np.unique(codes, return_inverse=True)
     first, second = np.divmod(pairs, len(games.names))
-    wins = games.counts[:, WIN] + games.counts[:, TIE] / 2
-    ratings = games.counts.sum(axis=1)
+    wins = weight * (games.counts[:, WIN] + games.counts[:, TIE] / 2)
+    ratings = weight * games.counts.sum(axis=1)
     n, observed = np.bincount(pair, ratings), np.bincount(pair, wins) / np.bincount(pair, ratings)
     fitted = 1 / (1 + np.exp(strengths[second] - strengths[first]))
     scale = np.sqrt(n * fitted * (1 - fitted))
     residual = n * (observed - fitted) / scale
     worst = int(np.argmax(np.abs(residual)))
     deviation = (wins - ratings * observed[pair]) / scale[pair]
-    p = _p_value(residual, _Deviations(deviation, pair, cluster), (first, second), scale)
+    effective = effective_size(np.bincount(cluster, weight) / np.bincount(cluster))
+    deviations = _Deviations(deviation, pair, cluster, effective)
+    p = _p_value(residual, deviations, (first, second), scale)
     return ModelFit(
         p,
         float(np.sqrt(np.mean((observed - fitted) ** 2))),
@@ -225,6 +245,7 @@ class _Deviations:
     values: FloatArray
     pair: IntArray
     cluster: IntArray
+    effective: float
 
     @property
     def n_clusters(self) -> int:
@@ -247,8 +268,8 @@ def _p_value(
     pairs, systems = len(residual), int(max(side.max() for side in sides)) + 1
     if pairs < systems:
         return undefined(ALWAYS_FITS, pairs)
-    if deviations.n_clusters < MIN_CLUSTERS:
-        reason = too_few_clusters(deviations.n_clusters).replace("interval", "p-value")
+    if deviations.effective < MIN_CLUSTERS:
+        reason = too_few_clusters(deviations.effective).replace("interval", "p-value")
         return undefined(reason, pairs)
     design = np.zeros((pairs, systems))
     design[np.arange(pairs), sides[0]], design[np.arange(pairs), sides[1]] = scale, -scale
@@ -264,9 +285,10 @@ def _p_value(
     return Estimate(float(chi2.sf(statistic, freedom)), n=pairs, method=method)
 
 
-def _wins(games: Games) -> FloatArray:
+def _wins(games: Games, weight: FloatArray) -> FloatArray:
     """Return wins of the row's system over the column's, where a tie is half a win of each."""
-    wins = np.zeros((len(games.names), len(games.names)))
-    np.add.at(wins, (games.first, games.second), games.counts[:, WIN] + games.counts[:, TIE] / 2)
-    np.add.at(wins, (games.second, games.first), games.counts[:, LOSS] + games.counts[:, TIE] / 2)
+    wins, half_ties = np.zeros((len(games.names), len(games.names))), games.counts[:, TIE] / 2
+    sides = games.first, games.second
+    np.add.at(wins, sides, weight * (games.counts[:, WIN] + half_ties))
+    np.add.at(wins, sides[::-1], weight * (games.counts[:, LOSS] + half_ties))
     return wins

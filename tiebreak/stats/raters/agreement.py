@@ -16,7 +16,7 @@ from tiebreak.scales import Level
 from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, estimate_each, on_columns
 from tiebreak.stats.core.counts import Patterns, as_patterns
 from tiebreak.stats.core.results import Estimate, NamedEstimates
-from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted, with_codes
 from tiebreak.stats.core.validation import as_codes, as_counts, check_same_length
 from tiebreak.stats.raters.additive import (
     Categories,
@@ -236,6 +236,7 @@ def cohen_kappa(
     second: npt.ArrayLike,
     *,
     n_labels: int,
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
@@ -248,6 +249,9 @@ def cohen_kappa(
         the rating is missing.
     n_labels : int
         Number of labels in the scale.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
@@ -262,7 +266,7 @@ def cohen_kappa(
     Raises
     ------
     InvalidInput
-        If a code is out of range or the vectors differ in length.
+        If a code is out of range, the vectors differ in length, or a weight is not above 0.
 
     See Also
     --------
@@ -272,7 +276,8 @@ def cohen_kappa(
     -----
     κ = (P − C) / (1 − C), where P is the share of units with equal labels, and C = Σ p₁ p₂ is the
     sum over labels of the product of the two raters' label shares (Cohen 1960). Units that only one
-    of the raters rated are ignored.
+    of the raters rated are ignored. Weights enter P and the label shares, as Hájek's ratios (Särndal et
+    al. 1992, eq. 5.7.5).
 
     Examples
     --------
@@ -283,8 +288,12 @@ def cohen_kappa(
     right = as_codes(second, below=n_labels, name="second", missing=True)
     check_same_length(first=left, second=right)
     # Codes are shifted by 1, because rows must not be negative and a missing label is −1.
-    patterns = Patterns.of(np.stack([left, right], axis=1) + 1, clusters=clusters)
-    return estimate(cohen_statistic(n_labels), patterns, **resampling)
+    rows, of_units = np.stack([left, right], axis=1) + 1, None
+    if weights is not None:
+        of_units = UnitWeights.of(weights)
+    kappa = on_columns(cohen_statistic(n_labels), slice(0, 2))
+    patterns = Patterns.of(with_codes(rows, of_units), clusters=clusters)
+    return estimate(weighted({"": kappa}, of_units)[""], patterns, **resampling)
 
 
 @dataclass(frozen=True)
@@ -385,8 +394,7 @@ def _with_codes(
             "weights cannot be passed together with a Patterns object; pass counts.",
         )
     matrix = as_counts(counts)
-    check_same_length(counts=matrix, weights=weights.codes)
-    return np.column_stack([matrix, weights.codes])
+    return with_codes(matrix, weights)
 
 
 def agreement_statistics(

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from tiebreak.stats.core.bootstrap import Resampling, Statistic, estimate, ratio
 from tiebreak.stats.core.counts import Patterns, distinct_rows
 from tiebreak.stats.core.results import Estimate, undefined
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted, with_codes
 from tiebreak.stats.core.validation import FloatArray, IntArray, as_scores, check_choice
 
 Form = Literal["1", "A", "C"]
@@ -25,6 +26,7 @@ def intraclass_correlation(
     scores: npt.ArrayLike,
     *,
     form: Form = "1",
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
@@ -39,6 +41,9 @@ def intraclass_correlation(
         ``"1"``: each unit may have its own raters; ``"A"``: the same raters rated all units, and
         their levels count as disagreement (absolute agreement); ``"C"``: the same raters rated all
         units, and their levels do not count (consistency).
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
@@ -54,7 +59,8 @@ def intraclass_correlation(
     Raises
     ------
     InvalidInput
-        If a score is infinite, the scores are no matrix, or the form is unknown.
+        If a score is infinite, the scores are no matrix, the form is unknown, or a weight is not above
+        0.
 
     See Also
     --------
@@ -67,6 +73,8 @@ def intraclass_correlation(
     ICC(A) = (R − E) / (R + (k − 1)E + k(C − E)/n), ICC(C) = (R − E) / (R + (k − 1)E) (McGraw and
     Wong 1996, table 4). Units with fewer than two ratings are ignored. If the units have unequal
     numbers of ratings, k in ICC(1) is (N − Σ k²/N) / (n − 1), where N is the number of ratings.
+    With weights, all sums are weighted, as if a unit were there as many times, and scaled such that n
+    is the effective number of units (Σw)² / Σw² (Kish 1965), which the mean squares divide by.
 
     Examples
     --------
@@ -80,9 +88,14 @@ def intraclass_correlation(
         centred = matrix - _centre(matrix[rated])
         number, total = rated.sum(axis=1), np.nansum(centred, axis=1)
         return one_way_correlation(
-            number, total, np.nansum(centred**2, axis=1), clusters=clusters, **resampling
+            number,
+            total,
+            np.nansum(centred**2, axis=1),
+            weights=weights,
+            clusters=clusters,
+            **resampling,
         )
-    return _two_way_correlation(matrix, form, clusters, **resampling)
+    return _two_way_correlation(matrix, form, weights, clusters, **resampling)
 
 
 def one_way_correlation(
@@ -90,24 +103,27 @@ def one_way_correlation(
     total: npt.ArrayLike,
     squares: npt.ArrayLike,
     *,
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
     """Return ICC(1), given each unit's number of scores, their sum and the sum of their squares.
 
-    Scores must be centred, since sums of squares of large numbers lose digits.
+    Scores must be centred, since sums of squares of large numbers lose digits. Units have weights as in
+    `intraclass_correlation`.
     """
     sums = np.column_stack([number, total, squares]).astype(np.float64)
     n, x, x2 = sums.T
     paired = n > 1
     size = np.maximum(n, 1)
     features = np.column_stack([np.ones(len(n)), n, n**2, x, x2, x**2 / size]) * paired[:, None]
-    return _estimate(features, _one_way_value, clusters, **resampling)
+    return _estimate(features, _one_way_value, weights, clusters, **resampling)
 
 
 def _two_way_correlation(
     matrix: FloatArray,
     form: Form,
+    weights: npt.ArrayLike | None,
     clusters: npt.ArrayLike | None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
@@ -125,7 +141,7 @@ def _two_way_correlation(
     def value(sums: FloatArray) -> FloatArray:
         return _two_way_value(sums, raters, form)
 
-    return _estimate(features, value, clusters, **resampling)
+    return _estimate(features, value, weights, clusters, **resampling)
 
 
 def _centre(scores: FloatArray) -> float:
@@ -159,6 +175,7 @@ def _two_way_value(sums: FloatArray, k: int, form: Form) -> FloatArray:
 def _estimate(
     features: FloatArray,
     value: Callable[[FloatArray], FloatArray],
+    weights: npt.ArrayLike | None,
     clusters: npt.ArrayLike | None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
@@ -169,5 +186,6 @@ def _estimate(
         return distinct[rows[:, 0]]
 
     statistic = Statistic(features.shape[1], features_of, value, NO_PAIR, NO_VARIATION)
-    patterns = Patterns.of(code[:, None], clusters=clusters)
-    return estimate(statistic, patterns, **resampling)
+    of_units = None if weights is None else UnitWeights.of(weights)
+    patterns = Patterns.of(with_codes(code[:, None], of_units), clusters=clusters)
+    return estimate(weighted({"": statistic}, of_units)[""], patterns, **resampling)

@@ -186,22 +186,29 @@ def _below_right(table: FloatArray) -> FloatArray:
     return sums
 
 
-def rank_correlations(x: FloatArray, y: FloatArray, samples: Iterable[IntArray]) -> FloatArray:
+def rank_correlations(
+    x: FloatArray,
+    y: FloatArray,
+    samples: Iterable[IntArray],
+    weights: FloatArray | None = None,
+) -> FloatArray:
     """Return Spearman's ρ in each sample, given the indices of its items; NaN if a side is constant.
 
-    All items are sorted once: the ranks of a sample follow from how often it has each value.
+    All items are sorted once: the ranks of a sample follow from how often it has each value. An item
+    with a weight counts as if it were there as many times.
     """
     x_codes, y_codes = (np.unique(side, return_inverse=True)[1] for side in (x, y))
     order = np.argsort(x_codes, kind="stable")
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
     x_codes, y_codes = x_codes[order], y_codes[order]
-    values = [_of_sample(x_codes, y_codes, position[sample]) for sample in samples]
+    weight = np.ones(len(order)) if weights is None else weights[order]
+    values = [_of_sample(x_codes, y_codes, position[sample], weight) for sample in samples]
     return np.array(values, dtype=np.float64)
 
 
-def _of_sample(x_codes: IntArray, y_codes: IntArray, items: IntArray) -> float:
-    weights = np.bincount(items, minlength=len(x_codes)).astype(np.float64)
+def _of_sample(x_codes: IntArray, y_codes: IntArray, items: IntArray, weight: FloatArray) -> float:
+    weights = np.bincount(items, minlength=len(x_codes)) * weight
     marginals = [np.bincount(codes, weights).astype(np.float64) for codes in (x_codes, y_codes)]
     x, y = (_centred_ranks(counts) for counts in marginals)
     # Sums of products, because a dot product of long vectors waits for all processors.

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from tiebreak.scales import MAX_POINTS, Level
 from tiebreak.stats.core.bootstrap import (
@@ -22,6 +22,7 @@ from tiebreak.stats.core.bootstrap import (
 from tiebreak.stats.core.counts import Patterns, count_matrix
 from tiebreak.stats.core.proportions import WILSON, wilson_interval
 from tiebreak.stats.core.results import THESE, Estimate, undefined
+from tiebreak.stats.core.unit_weights import UnitWeights, relative, weighted, with_codes
 from tiebreak.stats.core.validation import (
     FloatArray,
     IntArray,
@@ -52,7 +53,7 @@ class PairwiseAgreement:
     shared: IntArray
     """Number of units that both raters rated; shape (n_raters, n_raters)."""
     agreement: FloatArray
-    """Share of these units with equal labels; NaN if there are no such units; shape (n_raters,
+    """Share of these units with equal labels, by weight; NaN if there are no such units; shape (n_raters,
     n_raters). The diagonal is 1."""
     kappa: FloatArray
     """Cohen's κ; NaN if there are no such units, or if both raters gave the same label to all of
@@ -79,6 +80,7 @@ def pairwise_agreement(
     n_units: int,
     n_raters: int,
     n_labels: int,
+    weights: npt.ArrayLike | None = None,
 ) -> PairwiseAgreement:
     """Compute the agreement between each pair of raters.
 
@@ -89,6 +91,9 @@ def pairwise_agreement(
         the rating is missing. A rater may rate each unit only once.
     n_units, n_raters, n_labels : int
         Number of units, of raters, and of labels in the scale.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
 
     Returns
     -------
@@ -98,7 +103,8 @@ def pairwise_agreement(
     Raises
     ------
     InvalidInput
-        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+        If a code is out of range, the vectors differ in length, a rater rated a unit twice, or a weight
+        is not above 0.
 
     See Also
     --------
@@ -108,7 +114,8 @@ def pairwise_agreement(
     Notes
     -----
     The chance agreement in κ comes from the labels that the two raters gave to the units that both
-    rated (Cohen 1960).
+    rated (Cohen 1960). Weights enter the shares of labels and of equal labels, as Hájek's ratios
+    (Särndal et al. 1992, eq. 5.7.5).
 
     Examples
     --------
@@ -124,15 +131,16 @@ def pairwise_agreement(
         for mask in (label == code for code in range(n_labels))
     ]
     rated = sum(of_label[1:], of_label[0])
-    shared = (rated @ rated.T).toarray()
+    of_units = diags_array(relative(weights, length=n_units))
+    shared, counted = (rated @ rated.T).toarray(), (rated @ of_units @ rated.T).toarray()
     agreed, expected = np.zeros((2, n_raters, n_raters))
     for matrix in of_label:
-        agreed += (matrix @ matrix.T).toarray()
+        agreed += (matrix @ of_units @ matrix.T).toarray()
         # How often a rater gave this label to units that they share with another rater.
-        marginals = (matrix @ rated.T).toarray()
+        marginals = (matrix @ of_units @ rated.T).toarray()
         expected += marginals * marginals.T
-    by_chance = ratio(expected, shared**2)
-    agreement = ratio(agreed, shared)
+    by_chance = ratio(expected, counted**2)
+    agreement = ratio(agreed, counted)
     kappa = ratio(agreement - by_chance, 1 - by_chance)
     return PairwiseAgreement(shared.astype(np.int64), agreement, kappa)
 
@@ -147,6 +155,7 @@ def drop_one_influence(
     n_labels: int,
     level: Level = "nominal",
     values: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> list[Influence]:
@@ -163,6 +172,9 @@ def drop_one_influence(
         Level of measurement of the labels.
     values : array_like of float, shape (n_labels,), optional
         Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
@@ -177,7 +189,8 @@ def drop_one_influence(
     Raises
     ------
     InvalidInput
-        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+        If a code is out of range, the vectors differ in length, a rater rated a unit twice, or a weight
+        is not above 0.
 
     See Also
     --------
@@ -186,7 +199,8 @@ def drop_one_influence(
 
     Notes
     -----
-    α with and α without a rater are computed from the same bootstrap replicates.
+    α with and α without a rater are computed from the same bootstrap replicates. A unit keeps its
+    weight when a rater is left out; weights enter as in `agreement`.
 
     Examples
     --------
@@ -204,12 +218,13 @@ def drop_one_influence(
     else:
         alpha = alpha_statistic(n_labels, level=level, values=values)
         alphas = partial(_alphas_of_counts, alpha, unit, label, shape=(n_units, n_labels))
+    of_units = None if weights is None else UnitWeights.of(weights)
     rng = resampling.get("rng")
     seeds: Sequence[np.random.Generator | None] = rng.spawn(n_raters) if rng else [None] * n_raters
 
     def influence(code: int, rater_rng: np.random.Generator | None) -> Influence:
         is_theirs = rater == code
-        everyone, without, rows = alphas(is_theirs=is_theirs)
+        everyone, without, rows = alphas(is_theirs=is_theirs, of_units=of_units)
         statistics = {
             "without": without,
             "change": difference(without, everyone, sides=("without", "with")),
@@ -223,7 +238,13 @@ def drop_one_influence(
 
 
 def _alphas_of_counts(
-    alpha: Statistic, unit: IntArray, label: IntArray, *, shape: tuple[int, int], is_theirs: Mask
+    alpha: Statistic,
+    unit: IntArray,
+    label: IntArray,
+    *,
+    shape: tuple[int, int],
+    is_theirs: Mask,
+    of_units: UnitWeights | None,
 ) -> Alphas:
     """Return α of all ratings and α without a rater's, from the label counts of units."""
     n_units, n_labels = shape
@@ -231,20 +252,37 @@ def _alphas_of_counts(
         count_matrix(unit[used], label[used], n_units=n_units, n_labels=n_labels)
         for used in (np.ones_like(is_theirs), ~is_theirs)
     )
-    of_all, of_others = slice(0, n_labels), slice(n_labels, 2 * n_labels)
-    rows = np.hstack([everyone, without])
-    return on_columns(alpha, of_all), on_columns(alpha, of_others), rows
+    rows = with_codes(np.hstack([everyone, without]), of_units)
+    of_all, of_others = (
+        _weighted(on_columns(alpha, columns), of_units, columns)
+        for columns in (slice(0, n_labels), slice(n_labels, 2 * n_labels))
+    )
+    return of_all, of_others, rows
+
+
+def _weighted(alpha: Statistic, of_units: UnitWeights | None, ratings: slice) -> Statistic:
+    """Return α with weights, given the columns with counts of ratings."""
+    return cast(Statistic, weighted({"": alpha}, of_units, ratings)[""])
 
 
 def _alphas_of_moments(
-    unit: IntArray, value: FloatArray, *, n_units: int, is_theirs: Mask
+    unit: IntArray,
+    value: FloatArray,
+    *,
+    n_units: int,
+    is_theirs: Mask,
+    of_units: UnitWeights | None,
 ) -> Alphas:
     """Return the same from sums of values, because counts of thousands of labels take minutes."""
+    masks = np.ones_like(is_theirs), ~is_theirs
+    moments = [value_moments(unit[used], value[used], n_units) for used in masks]
+    counts = [np.bincount(unit[used], minlength=n_units) for used in masks]
+    alphas = [alpha_of_features(moment_features(of_mask), NO_PAIR) for of_mask in moments]
     everyone, without = (
-        alpha_of_features(moment_features(value_moments(unit[used], value[used], n_units)), NO_PAIR)
-        for used in (np.ones_like(is_theirs), ~is_theirs)
+        _weighted(on_columns(alpha, slice(0, 1)), of_units, slice(side, side + 1))
+        for side, alpha in enumerate(alphas, start=1)
     )
-    return everyone, without, np.arange(n_units)[:, None]
+    return everyone, without, with_codes(np.column_stack([np.arange(n_units), *counts]), of_units)
 
 
 def self_consistency(

@@ -24,6 +24,7 @@ from tiebreak.stats.core.counts import Patterns
 from tiebreak.stats.core.independence import SHARE
 from tiebreak.stats.core.ranges import RANGES, range_edges, range_of
 from tiebreak.stats.core.results import NAN, Estimate
+from tiebreak.stats.core.unit_weights import UnitWeights, relative, weighted, with_codes
 from tiebreak.stats.core.validation import (
     FloatArray,
     IntArray,
@@ -216,13 +217,21 @@ def collect_rating_sets(
     return RatingSets(totals[complete], names[first][complete], max_strength, n_incomplete)
 
 
-def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) -> RatingSetSummary:
+def summarise_rating_sets(
+    sets: RatingSets,
+    *,
+    weights: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> RatingSetSummary:
     """Estimate means over rating sets.
 
     Parameters
     ----------
     sets : RatingSets
         Complete rating sets.
+    weights : array_like of float, shape (n_sets,), optional
+        Weight of each set, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     **resampling
         Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
@@ -232,6 +241,11 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
         Mean consistency and preference strength, and the shares of sets with extreme consistency;
         undefined if there are no sets.
 
+    Raises
+    ------
+    InvalidInput
+        If there is not one weight for each set, or a weight is not above 0.
+
     See Also
     --------
     collect_rating_sets : Collects sets from a long table of ratings.
@@ -239,7 +253,8 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
 
     Notes
     -----
-    Whole instances are resampled with all their sets. Source: Ghosh et al. 2024, eqs. 4 and 7.
+    Whole instances are resampled with all their sets. Weighted means are Hájek's, Σ wx / Σ w (Särndal
+    et al. 1992, eq. 5.7.5). Source: Ghosh et al. 2024, eqs. 4 and 7.
 
     Examples
     --------
@@ -249,11 +264,13 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
     >>> summary.consistency.value, summary.contradictory.value
     (0.5, 0.5)
     """
-    patterns = Patterns.of(sets.totals, clusters=sets.instances)
+    of_sets = None if weights is None else UnitWeights.of(weights)
+    patterns = Patterns.of(with_codes(sets.totals, of_sets), clusters=sets.instances)
     statistics = {name: _mean_statistic(name, sets.max_strength) for name in _SET_VALUES}
-    estimates = estimate_each(statistics, patterns, **resampling)
-    n = len(sets.totals)
-    by_coin = float(np.mean(1 - 0.5 ** (sets.totals[:, 2] - 1))) if n else NAN
+    estimates = estimate_each(weighted(statistics, of_sets), patterns, **resampling)
+    n, weight = len(sets.totals), relative(weights, length=len(sets.totals))
+    mixed = weight * (1 - 0.5 ** (sets.totals[:, 2] - 1))
+    by_coin = float(mixed.sum() / weight.sum()) if n else NAN
     return RatingSetSummary(n=n, n_incomplete=sets.n_incomplete, mixed_by_coin=by_coin, **estimates)
 
 
@@ -263,6 +280,7 @@ def consistency_by_separability(
     *,
     ranges: int = RANGES,
     edges: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> tuple[SeparabilityRange, ...]:
     """Estimate means over rating sets in each range of separability.
@@ -277,6 +295,9 @@ def consistency_by_separability(
         Number of ranges of equal width between the smallest and the largest δ.
     edges : array_like of float, shape (n_ranges + 1,), optional
         Edges of the ranges; an alternative to `ranges`.
+    weights : array_like of float, shape (n_sets,), optional
+        Weight of each set, above 0, such as the inverse of the probability with which its instance
+        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
     **resampling
         Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
@@ -288,7 +309,7 @@ def consistency_by_separability(
     Raises
     ------
     InvalidInput
-        If `separability` does not have one number for each set.
+        If `separability` or `weights` does not have one number for each set, or a weight is not above 0.
 
     See Also
     --------
@@ -296,8 +317,8 @@ def consistency_by_separability(
 
     Notes
     -----
-    Instances are resampled, and all ranges use the same replicates. Source: Ghosh et al. 2024,
-    figures 6–8.
+    Instances are resampled, and all ranges use the same replicates. Weighted means are Hájek's, as in
+    `summarise_rating_sets`. Source: Ghosh et al. 2024, figures 6–8.
 
     Examples
     --------
@@ -311,12 +332,13 @@ def consistency_by_separability(
     check_same_length(separability=delta, sets=sets.totals)
     bounds = range_edges(delta, ranges=ranges) if edges is None else as_numbers(edges, name="edges")
     range_index = range_of(delta, bounds)
-    rows = np.column_stack([sets.totals, range_index + 1])
+    of_sets = None if weights is None else UnitWeights.of(weights)
+    rows = with_codes(np.column_stack([sets.totals, range_index + 1]), of_sets)
     patterns = Patterns.of(rows, clusters=sets.instances)
     n_ranges = max(len(bounds) - 1, 0)
     masks = [patterns.rows[:, 3] == index + 1 for index in range(n_ranges)]
     statistics = {name: _mean_statistic(name, sets.max_strength) for name in _RANGE_VALUES}
-    estimates = estimate_strata(statistics, patterns, masks, **resampling)
+    estimates = estimate_strata(weighted(statistics, of_sets), patterns, masks, **resampling)
     return tuple(
         SeparabilityRange(
             float(bounds[index]),

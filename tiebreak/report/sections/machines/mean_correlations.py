@@ -4,12 +4,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model.raters import MeanCorrelations
 from tiebreak.report.needs import has_ordered_machines
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.many_values import correlations_of_values
-from tiebreak.stats import Comparison, rank_correlation
+from tiebreak.stats import Comparison
+from tiebreak.stats.core.bootstrap import estimate
+from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.raters.rank_correlations import CORRELATIONS, means_statistic
 
 # Means are equal if they differ by less than this share of the range of labels, because sums of the
 # same numbers in another order differ by rounding.
@@ -38,22 +42,32 @@ def mean_correlations_section(
             correlations = correlations_of_values(by_people, _means(criterion, is_machine))
             section[name] = MeanCorrelations(**correlations)
         return section
+    design = DesignWeights.of(criterion)
+    weights = None if design is None else UnitWeights.of(design.of_units)
     for name, machine in criterion.machines.items():
         comparison = Comparison.of(
-            criterion.humans, machine.counts, unparsed=machine.unparsed, clusters=criterion.clusters
+            criterion.humans,
+            machine.counts,
+            unparsed=machine.unparsed,
+            clusters=criterion.clusters,
+            split=None if weights is None else weights.codes,
         )
-        spearman, kendall = (
-            rank_correlation(
-                comparison,
-                correlation=correlation,
-                of="means",
-                values=criterion.values,
-                rng=seeds.generator(name, correlation),
+        pairs, rows = comparison.pairs(level="ordinal"), comparison.patterns.rows
+        correlations = {
+            kind: estimate(
+                weighted(
+                    {"": means_statistic(pairs, rows, kind, values=criterion.values)}, weights
+                )[""],
+                comparison.patterns,
+                rng=seeds.generator(name, kind),
                 replicates=replicates,
             )
-            for correlation in ("spearman", "kendall")
-        )
-        section[name] = MeanCorrelations(spearman, kendall)
+            for kind in CORRELATIONS
+        }
+        if design is not None:
+            rated = (criterion.humans.sum(axis=1) > 0) & (machine.counts.sum(axis=1) > 0)
+            correlations = design.scoped(correlations, rated, criterion)
+        section[name] = MeanCorrelations(**correlations)
     return section
 
 

@@ -1,6 +1,7 @@
 """The probabilities of machines' labels: whether they are calibrated, and whether a position is preferred."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.rating_cells import label_probabilities
 from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model.machines import (
     DebiasingSection,
@@ -47,8 +49,11 @@ def machine_probabilities_section(
     if criterion.has_many_values:
         raise InvalidInput("too_many_values", TOO_MANY_VALUES)
     read = {name: Answers.of(criterion, name) for name in criterion.machines}
+    design = DesignWeights.of(criterion)
     section = {
-        name: _machine(criterion, answers, seeds.below(name), min(replicates, MAX_REPLICATES))
+        name: _machine(
+            criterion, answers, design, seeds.below(name), min(replicates, MAX_REPLICATES)
+        )
         for name, answers in read.items()
         if answers is not None
     }
@@ -73,8 +78,13 @@ class Answers:
 
     @classmethod
     def of(cls, criterion: Criterion, name: str) -> "Answers | None":
-        """Return the stated probabilities or, without any, the shares of repeated answers."""
+        """Return the stated probabilities or, without any, the shares of repeated answers.
+
+        After a draw, only units that humans rated are used, as machines also rate others.
+        """
         mine = ~criterion.is_human & criterion.rows.coded("rater").equals(name)
+        if DesignWeights.of(criterion) is not None:
+            mine &= (criterion.humans.sum(axis=1) > 0)[criterion.unit]
         stated = mine & ~criterion.rows.coded("probabilities").equals("")
         if stated.any():
             rows = criterion.rows.select(stated)
@@ -124,7 +134,11 @@ def _stated(rows: RatingTable, criterion: Criterion) -> Numbers:
 
 
 def _machine(
-    criterion: Criterion, answers: Answers, seeds: Seeds, replicates: int
+    criterion: Criterion,
+    answers: Answers,
+    design: DesignWeights | None,
+    seeds: Seeds,
+    replicates: int,
 ) -> MachineProbabilities:
     units = np.unique(answers.unit)
     shares, humans = answers.of_units(criterion.n_units)[units], criterion.humans[units]
@@ -133,12 +147,13 @@ def _machine(
         (shares * chosen).sum(axis=1).clip(0, 1),
         (humans * chosen).sum(axis=1),
         humans.sum(axis=1),
+        weights=None if design is None else design.of_units[units],
         clusters=criterion.clusters[units],
         rng=seeds.generator("calibration"),
         replicates=replicates,
     )
-    debiasing, both_orders = _debiasing(criterion, answers, seeds, replicates)
-    return MachineProbabilities(
+    debiasing, both_orders = _debiasing(criterion, answers, design, seeds, replicates)
+    found = MachineProbabilities(
         source=answers.source,
         answer="A" if criterion.scale.kind == "preference" else "most probable",
         n_units=len(units),
@@ -149,6 +164,18 @@ def _machine(
         debiasing=debiasing,
         both_orders=both_orders,
     )
+    return found if design is None else _scoped(found, design, units, criterion)
+
+
+def _scoped(
+    found: MachineProbabilities, design: DesignWeights, units: Codes, criterion: Criterion
+) -> MachineProbabilities:
+    """Return the section, whose estimates have the scope of weighted ones."""
+    entered = np.isin(np.arange(criterion.n_units), units)
+    scoped = partial(design.scoped_part, entered=entered, criterion=criterion)
+    debiasing = found.debiasing and scoped(found.debiasing)
+    bins = tuple(scoped(one) for one in found.bins)
+    return replace(scoped(found), bins=bins, debiasing=debiasing)
 
 
 def _of_interest(criterion: Criterion, shares: Numbers) -> NDArray[np.int64]:
@@ -169,7 +196,11 @@ def _prefers(criterion: Criterion, side: int) -> NDArray[np.int64]:
 
 
 def _debiasing(
-    criterion: Criterion, answers: Answers, seeds: Seeds, replicates: int
+    criterion: Criterion,
+    answers: Answers,
+    design: DesignWeights | None,
+    seeds: Seeds,
+    replicates: int,
 ) -> tuple[DebiasingSection | None, Estimate | None]:
     """Return what debiasing changes, and agreement if both orders are averaged, where known."""
     if criterion.scale.kind != "preference":
@@ -181,11 +212,12 @@ def _debiasing(
     unit, first = answers.unit[usable], answers.first[usable]
     share_a = (for_a[usable] / (for_a + for_b)[usable]).clip(0, 1)
     votes = np.stack([criterion.humans @ _prefers(criterion, side) for side in (-1, 1)], axis=1)
-    is_a_first = first < 0
+    is_a_first, of_units = first < 0, None if design is None else design.of_units
     result = position_debiasing(
         np.where(is_a_first, share_a, 1 - share_a),
         np.where(is_a_first, votes[unit, 0], votes[unit, 1]),
         votes[unit].sum(axis=1),
+        weights=None if of_units is None else of_units[unit],
         clusters=criterion.clusters[unit],
         rng=seeds.generator("debiasing"),
         replicates=replicates,
@@ -198,6 +230,7 @@ def _debiasing(
         averaged.clip(0, 1),
         votes[twice, 0],
         votes[twice].sum(axis=1),
+        weights=None if of_units is None else of_units[twice],
         clusters=criterion.clusters[twice],
         rng=seeds.generator("both orders"),
         replicates=replicates,

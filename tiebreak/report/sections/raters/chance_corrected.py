@@ -191,24 +191,31 @@ def _intraclass(criterion: Criterion, humans: _Humans, seeds: Seeds, replicates:
         np.bincount(humans.unit, weights=column, minlength=criterion.n_units)
         for column in (np.ones_like(score), score, score**2)
     )
+    design = DesignWeights.of(criterion)
     one_way = one_way_correlation(
         number,
         total,
         squares,
+        weights=None if design is None else design.of_units,
         clusters=criterion.clusters,
         rng=seeds.generator("icc1"),
         replicates=replicates,
     )
-    return {"1": one_way} | {
-        form: _crossed(criterion, humans, form, seeds, replicates) for form in ("A", "C")
+    estimates = {"1": one_way} | {
+        form: _crossed(
+            criterion, humans, form, rng=seeds.generator(f"icc{form}"), replicates=replicates
+        )
+        for form in ("A", "C")
     }
+    return estimates if design is None else design.scoped(estimates, number > 1, criterion)
 
 
 def _crossed(
-    criterion: Criterion, humans: _Humans, form: str, seeds: Seeds, replicates: int
+    criterion: Criterion, humans: _Humans, form: str, **resampling: Unpack[Resampling]
 ) -> Estimate:
     """Return the correlation of units that all raters rated, if there are no others to compare."""
     number = criterion.humans.sum(axis=1)
+    design = DesignWeights.of(criterion)
     raters = n_distinct(humans.rater[number[humans.unit] > 1])
     if raters < 2:
         return undefined(NO_PAIR)
@@ -220,7 +227,7 @@ def _crossed(
     return intraclass_correlation(
         scores,
         form="A" if form == "A" else "C",
+        weights=None if design is None else design.of_units,
         clusters=criterion.clusters,
-        rng=seeds.generator(f"icc{form}"),
-        replicates=replicates,
+        **resampling,
     )

@@ -82,6 +82,12 @@ def _correlation(criterion: Criterion, seeds: Seeds, replicates: int) -> Estimat
         np.bincount(unit, weights=column, minlength=criterion.n_units)
         for column in (np.ones_like(score), score, score**2)
     ]
-    return one_way_correlation(
-        *sums, clusters=criterion.clusters, rng=seeds.generator("mean"), replicates=replicates
+    design, rated_units = DesignWeights.of(criterion), criterion.humans.sum(axis=1) > 1
+    estimate = one_way_correlation(
+        *sums,
+        weights=None if design is None else design.of_units,
+        clusters=criterion.clusters,
+        rng=seeds.generator("mean"),
+        replicates=replicates,
     )
+    return estimate if design is None else design.scoped({"": estimate}, rated_units, criterion)[""]

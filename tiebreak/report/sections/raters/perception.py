@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.model.fields import Distribution
 from tiebreak.report.model.strata import PerceptionBin
 from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import section
+from tiebreak.stats.core.unit_weights import relative
 from tiebreak.stats.raters.label_pairs import central_weights
 
 
@@ -30,7 +32,7 @@ def perception_section(criterion: Criterion) -> tuple[PerceptionBin, ...]:
     """
     if criterion.has_many_values:
         return ()
-    return _bins(criterion, central_weights(criterion.humans, level=criterion.scale.level))
+    return _bins(criterion, _weights(criterion))
 
 
 @section(
@@ -46,8 +48,17 @@ def perception_by_systems(criterion: Criterion) -> dict[str, tuple[PerceptionBin
     names = sorted(set(pairs.tolist()) - {""})
     if len(names) < 2 or criterion.has_many_values:
         return {}
-    weights = central_weights(criterion.humans, level=criterion.scale.level)
+    weights = _weights(criterion)
     return {name: _bins(criterion, weights * (pairs == name)[:, None]) for name in names}
+
+
+def _weights(criterion: Criterion) -> NDArray[np.float64]:
+    """Return the weight of each unit in the bin of each label; after a draw, also of its instance."""
+    weights = central_weights(criterion.humans, level=criterion.scale.level)
+    design = DesignWeights.of(criterion)
+    if design is None:
+        return weights
+    return weights * relative(design.of_units, length=criterion.n_units)[:, None]
 
 
 def _bins(criterion: Criterion, weights: NDArray[np.float64]) -> tuple[PerceptionBin, ...]:

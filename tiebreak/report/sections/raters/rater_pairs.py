@@ -1,18 +1,22 @@
 """Agreement of annotators two by two, and α without each of them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Codes, Criterion
+from tiebreak.report.design_weights import DesignWeights
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model.raters import PairwiseAgreementSection, RaterPair
 from tiebreak.report.needs import has_ratings
 from tiebreak.report.registry import section
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Influence, cohen_kappa, drop_one_influence, pairwise_agreement
+from tiebreak.stats.core.bootstrap import Resampling
 
 # The share of equal labels on fewer common units says next to nothing about two annotators.
 MIN_SHARED = 10
@@ -77,6 +81,7 @@ def pairwise_agreement_section(
         raise InvalidInput("too_many", TOO_MANY)
     if raters < 2:
         return PairwiseAgreementSection(0, 0, math.nan, (), NO_PAIR)
+    design = DesignWeights.of(criterion)
     pairs = pairwise_agreement(
         human.unit,
         human.rater,
@@ -84,6 +89,7 @@ def pairwise_agreement_section(
         n_units=criterion.n_units,
         n_raters=raters,
         n_labels=labels,
+        weights=None if design is None else design.of_units,
     )
     first, second = np.triu_indices(raters, 1)
     shared, agreement = pairs.shared[first, second], pairs.agreement[first, second]
@@ -97,7 +103,13 @@ def pairwise_agreement_section(
             (human.names[first[k]], human.names[second[k]]),
             int(shared[k]),
             float(agreement[k]),
-            _kappa(criterion, human, (int(first[k]), int(second[k])), seeds, replicates),
+            _kappa(
+                criterion,
+                [human.labels_of(int(code[k]), criterion.n_units) for code in (first, second)],
+                design,
+                rng=seeds.generator(human.names[first[k]], human.names[second[k]]),
+                replicates=min(replicates, MAX_REPLICATES),
+            ),
         )
         for k in lowest.tolist()
     )
@@ -106,16 +118,20 @@ def pairwise_agreement_section(
 
 
 def _kappa(
-    criterion: Criterion, human: _Human, pair: tuple[int, int], seeds: Seeds, replicates: int
+    criterion: Criterion,
+    labels: Sequence[Codes],
+    design: DesignWeights | None,
+    **resampling: Unpack[Resampling],
 ) -> Estimate:
-    return cohen_kappa(
-        human.labels_of(pair[0], criterion.n_units),
-        human.labels_of(pair[1], criterion.n_units),
+    kappa = cohen_kappa(
+        *labels,
         n_labels=len(criterion.labels),
+        weights=None if design is None else design.of_units,
         clusters=criterion.clusters,
-        rng=seeds.generator(*(human.names[code] for code in pair)),
-        replicates=min(replicates, MAX_REPLICATES),
+        **resampling,
     )
+    both = np.minimum(*labels) >= 0
+    return kappa if design is None else design.scoped({"": kappa}, both, criterion)[""]
 
 
 @section(
@@ -134,6 +150,7 @@ def drop_one_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dic
         raise InvalidInput("too_few", TOO_FEW)
     if criterion.has_many_values and criterion.scale.level == "ratio":
         raise InvalidInput("too_many", TOO_MANY_RATIOS)
+    design = DesignWeights.of(criterion)
     has_intervals = replicates and len(human.names) <= MAX_WITH_INTERVALS
     influences = drop_one_influence(
         human.unit,
@@ -144,8 +161,12 @@ def drop_one_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dic
         n_labels=len(criterion.labels),
         level=criterion.scale.level,
         values=criterion.values,
+        weights=None if design is None else design.of_units,
         clusters=criterion.clusters,
         rng=seeds.generator() if has_intervals else None,
         replicates=min(replicates, MAX_REPLICATES),
     )
+    if design is not None:
+        rated = criterion.humans.sum(axis=1) > 1
+        influences = [design.scoped_part(one, rated, criterion) for one in influences]
     return dict(zip(human.names, influences, strict=True))

@@ -27,6 +27,7 @@ from tiebreak.report.sections.raters.strata import separability_edges
 from tiebreak.stats import RatingSets
 from tiebreak.stats.core.ranges import range_of
 from tiebreak.stats.core.results import NAN
+from tiebreak.stats.core.unit_weights import relative
 
 MAX_REPLICATES = 1_000  # of each of many correlations
 NO_PAIRS = "The ratings do not say which systems were compared."
@@ -81,23 +82,29 @@ def _values(
     known = (groups.pair[group] == pair) & ~np.isnan(groups.delta[group])
     sets, delta = chosen_sets(sets, known), groups.delta[group][known]
     edges = separability_edges(groups.criterion)
-    place = range_of(delta, edges)
+    place, weights = range_of(delta, edges), groups.drawn(sets).weights
     ranges = tuple(
         SetValues(
             low=low,
             high=high,
             n=int((place == k).sum()),
-            consistency=_shares(sets.consistency, place == k),
-            preference_strength=_shares(sets.preference_strength, place == k),
+            consistency=_shares(sets.consistency, place == k, weights),
+            preference_strength=_shares(sets.preference_strength, place == k, weights),
         )
         for k, (low, high) in enumerate(pairwise(edges.tolist()))
     )
     return RaterSetValues(len(delta), ranges, trend(sets, groups, replicates, rng))
 
 
-def _shares(values: NDArray[np.float64], chosen: Mask) -> Distribution:
-    """Return the share of the chosen sets with each value that any set has, in ascending order."""
+def _shares(
+    values: NDArray[np.float64], chosen: Mask, weights: NDArray[np.float64] | None
+) -> Distribution:
+    """Return the share of the chosen sets with each value that any set has, in ascending order.
+
+    Sets of drawn instances are weighted.
+    """
     # Rounding keeps what is equal but for rounding errors together; adding 0 makes −0 a 0.
     known, value = np.unique(np.round(values, 6) + 0.0, return_inverse=True)
-    counts, n = np.bincount(value[chosen], minlength=len(known)), int(chosen.sum())
+    weight = relative(weights, length=len(values))[chosen]
+    counts, n = np.bincount(value[chosen], weight, minlength=len(known)), float(weight.sum())
     return {f"{one:g}": c / n if n else NAN for one, c in zip(known, counts.tolist(), strict=True)}

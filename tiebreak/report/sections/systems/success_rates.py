@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.report.design_weights import drawn_units, in_population
+from tiebreak.report.design_weights import DesignWeights, drawn_units, in_population
 from tiebreak.report.generators import Seeds
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.success import KnownOrder, MachineSuccess, SuccessRates, SystemSuccess
@@ -87,10 +87,12 @@ class _Rated:
     criterion: Criterion
     success: Label
     system: NDArray[np.str_]
+    design: DesignWeights | None
 
     @classmethod
     def of(cls, criterion: Criterion) -> "_Rated":
-        return cls(criterion, success_label(criterion.scale), _single_systems(criterion))
+        success, systems = success_label(criterion.scale), _single_systems(criterion)
+        return cls(criterion, success, systems, DesignWeights.of(criterion))
 
     @property
     def systems(self) -> list[str]:
@@ -114,8 +116,19 @@ class _Rated:
             criterion.unit[kept],
             rater.astype(np.int64),
             criterion,
-            None,
+            self.design,
         )
+
+    def by_machine(self, name: str, units: Mask, rate: Estimate) -> Estimate:
+        """Return a machine's success rate in some units, weighted if their instances were drawn."""
+        criterion, outcomes = self.criterion, self.outcomes(self.criterion.machines[name].counts)
+        rated = outcomes.any(axis=1) & in_population(criterion)
+        counts = outcomes[:, [0, 2]] * (units & rated)[:, None]
+        unit = np.repeat(np.arange(criterion.n_units), counts.sum(axis=1))
+        values = np.repeat(np.tile([1.0, 0.0], len(counts)), counts.ravel())
+        design = DesignWeights.of(criterion, rated)
+        scores = SystemScores(values, unit, np.full(len(unit), -1), criterion, design)
+        return scores.by_design(rate)
 
 
 def _system(rated: _Rated, name: str, seeds: Seeds, replicates: int) -> SystemSuccess:
@@ -137,7 +150,13 @@ def _system(rated: _Rated, name: str, seeds: Seeds, replicates: int) -> SystemSu
     return SystemSuccess(
         human=scores.win_rate(human) if human.is_defined else human,
         machines={
-            machine: _machine(rated, humans, outcomes, clusters, rate(outcomes, machine))
+            machine: _machine(
+                rated,
+                humans,
+                outcomes,
+                clusters,
+                rated.by_machine(machine, units, rate(outcomes, machine)),
+            )
             for machine, outcomes in machines.items()
         },
     )
