@@ -2,13 +2,13 @@
 
 from itertools import groupby
 
+from tiebreak.digits import percent
 from tiebreak.reading.findings import (
     BANDS,
     RANGE,
     annotators_of,
     scope_sentence,
     scope_suffix,
-    share_of,
     units_of_shares,
 )
 from tiebreak.reading.messages import (
@@ -48,8 +48,9 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
     unanimous = _stratum(section, "agreement", "PA=1")
     # The share is not weighted, so even after a draw it is the share of the items that were rated.
-    items = counted(units_of_shares(section.strata, unanimous), "rated item")
-    share = f"All annotators agree on {share_of(unanimous, section.strata)} of {items} {WITH_TWO}."
+    rated = units_of_shares(section.strata, unanimous)
+    agreed = percent(unanimous.n_units / rated) if rated else ""
+    share = f"All annotators agree on {agreed} of {counted(rated, 'rated item')} {WITH_TWO}."
     if not alpha.has_interval:
         is_few, verb = alpha.n < MIN_CLUSTERS, "is" if alpha.n == 1 else "are"
         noun = "item" if section.resampling == "unit" else "instance"

@@ -5,7 +5,7 @@ A finding never claims more than its interval supports.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import inf
 
@@ -118,20 +118,24 @@ BY_LABELS = {"agreement", "unique_labels"}
 
 
 def units_of_shares(strata: Iterable[AnyStratum], stratum: AnyStratum) -> int:
-    """Return the number of units that could be in a stratum, of which its share is."""
-    return sum(
-        one.n_units
-        for one in strata
-        if one.stratifier == stratum.stratifier
-        and not (one.stratum == "undefined" and stratum.stratifier in BY_LABELS)
-    )
+    """Return the number of units that could be in a stratum."""
+    return sum(one.n_units for one in _could_hold(strata, stratum))
+
+
+def _could_hold(strata: Iterable[AnyStratum], stratum: AnyStratum) -> Iterator[AnyStratum]:
+    """Yield the strata whose units could be in a stratum."""
+    for one in strata:
+        is_rest = one.stratum == "undefined" and stratum.stratifier in BY_LABELS
+        if one.stratifier == stratum.stratifier and not is_rest:
+            yield one
 
 
 def share_of(stratum: AnyStratum, strata: Iterable[AnyStratum]) -> str:
     """Return the share of a stratum among the units that could be in it, or "" if it could not be less."""
-    of = units_of_shares(strata, stratum)
+    of = sum(one.share for one in _could_hold(strata, stratum))
     is_rest = stratum.stratum == "undefined" and stratum.stratifier in BY_LABELS
-    return "" if is_rest or not of else f"{percent(stratum.n_units / of)}"
+    # Rounding takes off what the sum is off by, which could move a share of 12.5% to the other side.
+    return "" if is_rest or not of else f"{percent(round(stratum.share / of, 12))}"
 
 
 INSTANCES = {

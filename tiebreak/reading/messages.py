@@ -61,10 +61,12 @@ ELO_APART = (
     " their own figure has them."
 )
 INSTANCES_ARE_WEIGHTED = (
-    "The instances of this study were drawn. Win rates, Bradley–Terry strengths, biases, agreement"
-    " among annotators and with machines weight each by the inverse of the probability with which it"
-    " was drawn, and so describe the whole dataset. All other numbers, such as consistency, shares of"
-    " items and Elo ratings, are unweighted and describe only the selected instances."
+    "The instances of this study were drawn. Numbers weight each by the inverse of the probability with"
+    " which it was drawn, and so describe the whole dataset. Only these describe the rated items: {titles}."
+)
+# Behind what a section says that drawn instances are not weighted for.
+OF_RATED_ITEMS = (
+    " The instances were drawn; these numbers describe the rated items and not the dataset: {why}."
 )
 # How figures and tests of drawn instances count them, by the instances that they apply to.
 READING_IF_DRAWN = {

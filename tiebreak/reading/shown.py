@@ -45,7 +45,7 @@ from tiebreak.report.model.raters import Bias, BiasSection, RaterSets
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import MachineAgreement, StratumSection
 from tiebreak.report.model.systems import PairCounts, SystemsSection
-from tiebreak.report.registry import part_title
+from tiebreak.report.registry import SECTIONS, part_title
 from tiebreak.stats import Estimate, RankSet, undefined
 
 BY_MACHINE = "Win rate by {machine} alone"
@@ -197,14 +197,22 @@ def section_of(name: str, section: CriterionSection) -> Section:
             )
             for name, pair in (section.selection or {}).items()
         ],
-        note=DRAWN_NOTES.get(agreement.krippendorff_alpha.scope.instances, ""),
+        note=_about_draw(section),
         nonresponse=nonresponse_finding(section),
         nonresponse_leads=nonresponse_leads(section),
         problems=[(part_title(part), why) for part, why in section.problems.items()],
     )
 
 
-DRAWN_NOTES = {"selected": INSTANCES_WERE_SELECTED, "dataset": INSTANCES_ARE_WEIGHTED}
+def _about_draw(section: CriterionSection) -> str:
+    """Return what numbers describe after a draw, with the titles of the sections without weights."""
+    instances = section.all_units.human_human.krippendorff_alpha.scope.instances
+    if instances != "dataset":
+        return INSTANCES_WERE_SELECTED if instances == "selected" else ""
+    titles = [
+        one.title for one in SECTIONS.values() if one.of_rated_items and one.of(section) is not None
+    ]
+    return INSTANCES_ARE_WEIGHTED.format(titles="; ".join(sorted(titles)))
 
 
 def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | None:

@@ -77,6 +77,9 @@ class Section:
     """Whether it says which system is preferred."""
     names_raters: bool = False
     """Whether it is about single annotators, which not everyone may see."""
+    of_rated_items: str = ""
+    """Why its numbers describe the rated items, and not the dataset, where instances were drawn: the end
+    of a sentence; empty if drawn instances are weighted."""
     after_closing: bool = False
     """Whether a study must be closed first, because someone still decides on what it shows."""
 

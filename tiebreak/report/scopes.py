@@ -1,10 +1,22 @@
 """The scope of statistics that are computed on drawn instances."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any
 
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import Instances
+
+
+def estimates_in(part: Any) -> Iterator[Estimate]:
+    """Yield the estimates of a part of a report."""
+    if isinstance(part, Estimate):
+        yield part
+    elif isinstance(part, Mapping | tuple):
+        for inner in part.values() if isinstance(part, Mapping) else part:
+            yield from estimates_in(inner)
+    elif is_dataclass(part):
+        yield from estimates_in(vars(part))
 
 
 def of_drawn(estimate: Estimate, *, covers: bool) -> Estimate:

@@ -1,7 +1,7 @@
 """The tables of a document, by the section of the report that they show, and what no table shows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from math import isnan
 from typing import Any, TypeVar, get_args
 
@@ -10,6 +10,7 @@ from tiebreak.reading.annotator_tests import ADVANTAGE, annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.document.content import Block, DataTable
 from tiebreak.reading.document.estimates import estimate_in_words, estimate_table
+from tiebreak.reading.figures.after_draw import about_draw
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, MAX_ROWS, Figure
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import Row
@@ -53,7 +54,12 @@ def in_order() -> list[str]:
 def tables_of(name: str, about: CriterionSection) -> Iterator[Block]:
     """Yield the tables of a section: its own, or the data of its figures."""
     if name in TABLES:
-        yield from TABLES[name](about)
+        why = SECTIONS[name].of_rated_items
+        sentence = about_draw(name, SECTIONS[name].of(about)) if why else ""
+        for block in TABLES[name](about):
+            if isinstance(block, DataTable):
+                block = replace(block, note=f"{block.note}{sentence}".strip())
+            yield block
     elif SECTIONS[name].on_request and (part := SECTIONS[name].of(about)) is not None:
         yield from (data_table(figure) for figure in figures_of_section(name, part) if figure.rows)
 

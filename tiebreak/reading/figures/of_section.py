@@ -5,6 +5,7 @@ from pkgutil import walk_packages
 from typing import Any, get_args
 
 from tiebreak.reading import figures
+from tiebreak.reading.figures.after_draw import after_draw
 from tiebreak.reading.figures.figure import DRAWN, Figure, Simple
 from tiebreak.report.registry import Question
 
@@ -19,4 +20,4 @@ def figures_of_section(name: str, part: Any, simple: Simple = None) -> list[Figu
 
     ``simple`` names the machine raters that follow a simple rule.
     """
-    return DRAWN[name](part, simple) if name in DRAWN else []
+    return after_draw(name, part, DRAWN[name](part, simple)) if name in DRAWN else []

@@ -38,7 +38,7 @@ class StratumSection:
     n_units: int
     """Number of units in the class."""
     share: Proportion
-    """Share of all units that are in the class."""
+    """Share of all units that are in the class; after a draw of those rated, by weight."""
     human_human: Agreement
     """Agreement among humans."""
     machines: dict[str, MachineAgreement]
@@ -52,7 +52,8 @@ class PerceptionBin:
     label: str
     """The majority label (or median) of human ratings."""
     share: Proportion
-    """Share of the units with human ratings. A unit with several modes is divided equally."""
+    """Share of the units with human ratings, weighted where instances were drawn. A unit with several
+    modes is divided equally."""
     humans: Distribution
     """Share of each label among human ratings."""
     machines: dict[str, Distribution]

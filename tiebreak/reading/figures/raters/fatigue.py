@@ -2,6 +2,7 @@
 
 from tiebreak.digits import in_digits, small_in_digits
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
+from tiebreak.reading.figures.after_draw import about_draw
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import annotators_of, scope_sentence, scope_suffix
 from tiebreak.report.model.raters import FatigueSection
@@ -41,7 +42,8 @@ def fatigue_slopes_figure(section: CriterionSection) -> Figure:
     scope = scope_sentence(estimates[0]) + about_thick_lines(estimates) if estimates else ""
     sentence = " ".join(filter(None, [_in_words(fatigue), scope]))
     columns, cells = table_of(rows, "outcome")
-    return Figure("fatigue-slopes", finding, sentence, chart, columns, cells, READING, title=TITLE)
+    reading = READING + about_draw("fatigue", fatigue)
+    return Figure("fatigue-slopes", finding, sentence, chart, columns, cells, reading, title=TITLE)
 
 
 def _finding(fatigue: FatigueSection) -> str:

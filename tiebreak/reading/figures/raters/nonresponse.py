@@ -3,6 +3,7 @@
 from tiebreak.nonresponse import BROKEN, CANNOT_SAY, NONRESPONSES
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
+from tiebreak.reading.figures.after_draw import after_draw
 from tiebreak.reading.figures.figure import Figure, table_of
 from tiebreak.reading.messages import ABOUT_NONRESPONSE
 from tiebreak.report.model.report import CriterionSection
@@ -31,4 +32,5 @@ def nonresponse_figures(section: CriterionSection) -> list[Figure]:
     ]
     chart = interval_chart(rows, finding=title, label="share of answers", bounds=(0, 1))
     data = table_of(rows, "raters")
-    return [Figure("nonresponse", title, "", chart, *data, ABOUT_NONRESPONSE)]
+    figure = Figure("nonresponse", title, "", chart, *data, ABOUT_NONRESPONSE)
+    return after_draw("nonresponse", part, [figure])

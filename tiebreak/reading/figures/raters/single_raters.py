@@ -11,6 +11,7 @@ from tiebreak.digits import in_digits, percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind
+from tiebreak.reading.figures.after_draw import after_draw
 from tiebreak.reading.figures.figure import Cell, Figure, empty_figure, table_of
 from tiebreak.reading.figures.raters.perception import label_names
 from tiebreak.reading.findings import scope_sentence, scope_suffix
@@ -55,11 +56,13 @@ REPEATS_TITLE = "Planned repeats"
 
 def single_rater_figures(section: CriterionSection, rater: str) -> list[Figure]:
     """Return the figures of one rater, or of all annotators if there is no such rater."""
-    return [
-        confusion_figure(section, rater),
-        dawid_skene_figure(section, rater),
-        self_consistency_figure(section),
-    ]
+    drawn = (
+        ("raters", section.raters, confusion_figure(section, rater)),
+        # The model has no estimates that would say whether instances were drawn.
+        ("dawid_skene", section.raters, dawid_skene_figure(section, rater)),
+        ("self_consistency", section.self_consistency, self_consistency_figure(section)),
+    )
+    return [one for name, part, figure in drawn for one in after_draw(name, part, [figure])]
 
 
 def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:

@@ -59,6 +59,7 @@ Weights = Mapping[str, Mapping[str, float]]
     "discernment",
     "Discernment: do raters notice perturbed copies?",
     question="machines",
+    of_rated_items="the tests ask whether raters notice what was done to these texts",
     on_request=True,
     asks="Which known damage to a text does each rater notice, and which does it miss?",
     offered=has_scores,

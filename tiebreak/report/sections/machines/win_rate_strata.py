@@ -16,7 +16,7 @@ from tiebreak.report.model.systems import WinRateStrata, WinRateStratum
 from tiebreak.report.needs import has_systems_and_machines
 from tiebreak.report.outcomes import NO_SYSTEMS
 from tiebreak.report.registry import section
-from tiebreak.report.sections.raters.strata import strata_of
+from tiebreak.report.sections.raters.strata import share_in, strata_of
 from tiebreak.report.sections.systems.comparisons import Comparisons, SystemScores
 from tiebreak.stats import Stratum, win_rates
 
@@ -85,7 +85,7 @@ def _stratum(
         stratum.stratifier,
         stratum.name,
         stratum.n_units,
-        stratum.share,
+        share_in(stratum, compared.criterion, compared.design),
         win_rates_among(compared, stratum.members, seeds, replicates, of_these=of_these),
         {
             name: by_machine(compared, name, stratum.members, below(name), replicates)

@@ -31,6 +31,7 @@ CONTROL_SHARE = 0.2
     "planning",
     "Variance components",
     question="planning",
+    of_rated_items="they are for a next study whose instances are drawn in the same way",
     takes=(),
     needs=is_preference,
 )

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
     "fatigue",
     "Changes over an annotator's items",
     question="raters",
+    of_rated_items="they are about how the annotators change from item to item",
     takes=(),
     needs=has_labels,
 )

@@ -26,6 +26,7 @@ NO_ANSWERS = "There are no such answers."
     "nonresponse",
     "Answers without a label",
     question="raters",
+    of_rated_items="they count the answers that were given",
     takes=(),
     needs=lambda criterion: len(criterion.nonresponses) > 0,
 )

@@ -13,6 +13,7 @@ from tiebreak.stats import RaterVariance, rater_variance
     "rater_variance",
     "How much annotators differ in what they prefer",
     question="raters",
+    of_rated_items="they are about how annotators differ from each other",
     takes=(),
     needs=compares_systems,
 )

@@ -49,6 +49,7 @@ class _BesideOthers:
     "raters",
     "Raters",
     question="raters",
+    of_rated_items="they are about single annotators and the items that each rated",
     takes=(),
     names_raters=True,
 )

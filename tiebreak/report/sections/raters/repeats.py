@@ -42,6 +42,7 @@ class _Repeats:
     "self_consistency",
     "Planned repeats that were answered alike",
     question="raters",
+    of_rated_items="they are about the annotators and the items that were repeated",
 )
 def self_consistency_section(
     criterion: Criterion, seeds: Seeds, replicates: int

@@ -41,7 +41,7 @@ from tiebreak.stats.core.bootstrap import (
 from tiebreak.stats.core.independence import EXACT, SHARE
 from tiebreak.stats.core.ranges import range_edges
 from tiebreak.stats.core.two_way import Groupings
-from tiebreak.stats.core.unit_weights import UnitWeights, weighted
+from tiebreak.stats.core.unit_weights import UnitWeights, relative, weighted
 from tiebreak.stats.machines.comparison_statistics import comparison_statistics
 from tiebreak.stats.raters.agreement import agreement_statistics
 from tiebreak.stats.raters.contributions import value_contributions
@@ -105,7 +105,10 @@ def strata_section(
     ratings = HumanRatings.of(criterion, design)
     entries = [
         ratings.widened(
-            entry(stratum, criterion.machines, [job.result() for job in of_stratum]),
+            replace(
+                entry(stratum, criterion.machines, [job.result() for job in of_stratum]),
+                share=share_in(stratum, criterion, design),
+            ),
             stratum.members,
         )
         for stratum, of_stratum in zip(strata, jobs, strict=True)
@@ -200,6 +203,17 @@ def complete(
     """Return the estimates, undefined with a reason where they are missing."""
     every = {field.name: undefined(reason) for field in fields(kind)} | estimates
     return kind(**every)
+
+
+def share_in(stratum: Stratum, criterion: Criterion, design: DesignWeights | None) -> float:
+    """Return the share of all units that are in a stratum; after a draw, of those rated, by weight."""
+    if design is None:
+        return stratum.share
+    weight = relative(design.of_units, length=criterion.n_units) * (
+        criterion.humans.sum(axis=1) > 0
+    )
+    total = float(weight.sum())
+    return float(weight[stratum.members].sum()) / total if total else stratum.share
 
 
 def entry(stratum: Stratum, machines: Iterable[str], estimates: list[Groups]) -> StratumSection:

@@ -36,6 +36,7 @@ Differences = NDArray[np.float64]
     asks="How many instances would a next study of systems like these have needed?",
     offered=has_systems,
     takes=("seeds",),
+    of_rated_items="each instance counts once, since the tests ask whether these instances differ; win rates are weighted",
     shows_outcome=True,
 )
 def paired_tests_section(criterion: Criterion, seeds: Seeds) -> dict[str, PairedTests]:

@@ -194,6 +194,7 @@ _added = partial(
     offered=has_systems,
     fills=("elo", "sep_elo", "elo_constants"),
     options=("elo_constants",),
+    of_rated_items="a game has no weight in a sequence of updates; Bradley–Terry strengths are weighted",
 )
 def elo_section(
     criterion: Criterion,
