@@ -119,16 +119,17 @@ class DesignWeights:
         drawn = drawn_units(criterion)
         if not drawn.any():
             return None
-        if rated is None:
-            rated = criterion.humans.sum(axis=1) > 0
+        by_humans = criterion.humans.sum(axis=1) > 0
+        rated = by_humans if rated is None else rated
         inclusion = criterion.of_units("inclusion_probability").astype(float)
         pairs, in_control = criterion.pairs, control_units(criterion)
         weights, covers = np.ones(len(drawn)), np.ones(len(drawn), dtype=bool)
         for pair in np.unique(pairs[drawn]):
             of_pair = drawn & (pairs == pair)
             used = of_pair & rated
-            # While only the control sample is rated, all its instances represent the same number.
-            if not in_control[used].all():
+            # While only the control sample is rated, all its instances represent the same number. Of a
+            # part of the units, such as a category, it may be that all were in it by chance.
+            if not in_control[of_pair & (rated | by_humans)].all():
                 if np.isnan(inclusion[used]).any():
                     return None
                 weights[used] = 1 / inclusion[used]

@@ -56,12 +56,15 @@ def tables_of(name: str, about: CriterionSection) -> Iterator[Block]:
     if name in TABLES:
         why = SECTIONS[name].of_rated_items
         sentence = about_draw(name, SECTIONS[name].of(about)) if why else ""
-        for block in TABLES[name](about):
-            if isinstance(block, DataTable):
-                block = replace(block, note=f"{block.note}{sentence}".strip())
-            yield block
+        yield from (_noted(block, sentence) for block in TABLES[name](about))
     elif SECTIONS[name].on_request and (part := SECTIONS[name].of(about)) is not None:
         yield from (data_table(figure) for figure in figures_of_section(name, part) if figure.rows)
+
+
+def _noted(block: Block, sentence: str) -> Block:
+    if not isinstance(block, DataTable):
+        return block
+    return replace(block, note=f"{block.note}{sentence}".strip())
 
 
 def data_table(figure: Figure) -> DataTable:
