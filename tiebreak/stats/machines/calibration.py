@@ -112,7 +112,7 @@ def calibration(
     upwards: with few units a bin's share is off the probability by chance, even if that is right. Its
     interval is therefore bias-corrected; its value is as published. Intervals resample units or
     instances and take the raters as they are. A weight w multiplies k and n in all sums, so each is
-    Hájek's ratio of two weighted sums (Särndal et al. 1992, eq. 5.7.5).
+    Hájek's ratio of two weighted sums (Särndal et al. 1992, eq. 5.7.2).
 
     Examples
     --------

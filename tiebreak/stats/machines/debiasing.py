@@ -94,7 +94,7 @@ def position_debiasing(
     that is equal to it agrees with half of the labels. Each replicate has its own threshold, so
     intervals allow for its estimation (Liusie et al. 2024, comparative assessment). Weights enter the
     threshold, the factors and all shares, as if an answer were there as many times (Hájek's ratios;
-    Särndal et al. 1992, eq. 5.7.5).
+    Särndal et al. 1992, eq. 5.7.2).
 
     Examples
     --------

@@ -182,7 +182,7 @@ def bradley_terry_fit(
     those that a tree of systems needs. Ratings of the same instance are dependent, and ties vary less
     than wins, so X² is divided, and its degrees of freedom reduced, such that its mean and variance
     are those that the variation between instances implies (Rao and Scott 1984, second order). Weights
-    multiply all numbers of ratings: the model is then fitted by pseudo-likelihood (Binder 1983, eq. 2.3),
+    multiply all numbers of ratings: the model is then fitted by pseudo-likelihood (Binder 1983),
     and what weights change in the distribution of X² is in that correction. Raters are taken as they
     are.
 

@@ -277,7 +277,7 @@ def cohen_kappa(
     κ = (P − C) / (1 − C), where P is the share of units with equal labels, and C = Σ p₁ p₂ is the
     sum over labels of the product of the two raters' label shares (Cohen 1960). Units that only one
     of the raters rated are ignored. Weights enter P and the label shares, as Hájek's ratios (Särndal et
-    al. 1992, eq. 5.7.5).
+    al. 1992, eq. 5.7.2).
 
     Examples
     --------

@@ -115,7 +115,7 @@ def pairwise_agreement(
     -----
     The chance agreement in κ comes from the labels that the two raters gave to the units that both
     rated (Cohen 1960). Weights enter the shares of labels and of equal labels, as Hájek's ratios
-    (Särndal et al. 1992, eq. 5.7.5).
+    (Särndal et al. 1992, eq. 5.7.2).
 
     Examples
     --------

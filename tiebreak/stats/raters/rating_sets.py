@@ -254,7 +254,7 @@ def summarise_rating_sets(
     Notes
     -----
     Whole instances are resampled with all their sets. Weighted means are Hájek's, Σ wx / Σ w (Särndal
-    et al. 1992, eq. 5.7.5). Source: Ghosh et al. 2024, eqs. 4 and 7.
+    et al. 1992, eq. 5.7.2). Source: Ghosh et al. 2024, eqs. 4 and 7.
 
     Examples
     --------
