@@ -121,6 +121,22 @@ def test_while_only_the_control_sample_is_rated_its_instances_count_alike():
     assert rate.scope.instances == "dataset"
 
 
+def test_a_part_that_happens_to_be_in_the_control_sample_has_its_weights_from_the_whole_study():
+    """Or items of one category would count alike in its row, and by their weights in all others."""
+    made = [
+        row | {"category": "all control" if row["phase"] == "control" else "other"}
+        for row in agreed()
+    ]
+    table = RatingTable.from_rows(made)
+    strata = build_section(table, "machine_replacement", replicates=0).criteria["preference"]
+    (one,) = [one for one in strata if one.stratum == "all control"]
+    counts, weights = human_counts([row for row in made if row["category"] == "all control"])
+    shares = counts[:, 1] / np.maximum(counts.sum(axis=1), 1)
+    found = one.machines["judge"]
+    assert found.agreement == pytest.approx(weights @ shares / weights.sum())
+    assert abs(found.agreement - found.unweighted_agreement) > 0.01
+
+
 def test_instances_that_were_not_drawn_have_no_weights():
     made = [row | {"phase": "all", "inclusion_probability": None} for row in rows()]
     rate = criterion(made).systems.win_rate["new"]

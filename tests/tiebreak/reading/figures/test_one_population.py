@@ -28,6 +28,7 @@ pytestmark = pytest.mark.thorough
 MACHINES = {"judge": (0.9, 0.2), "longer": (0.2, 0.9)}
 FAMILIES = {"judge": "f", "x": "f", "longer": "g", "z": "g"}
 RARE, APART = 0.5, 0.02
+OF_RATED = "describe the rated items and not the dataset"
 
 
 def ratings() -> list[dict]:
@@ -158,6 +159,8 @@ def test_every_figure_of_a_drawn_study_has_one_weighting_and_one_scope(studies):
         if "instances" in figure.columns and "low" in figure.columns:
             rows = [dict(zip(figure.columns, row, strict=True)) for row in figure.rows]
             assert len({row["instances"] for row in rows if row["low"] is not None}) < 2, name
+    for name, is_weighted in told:
+        assert is_weighted != (OF_RATED in drawn[name].reading), name
     for name in ("win-rates", "win-or-tie", "machine-win-rates", "machine-1", "bias"):
         assert (name, True) in told
     assert ("elo", False) in told

@@ -20,7 +20,7 @@ from tiebreak.report.sections.systems.systems import rates_of_systems
     "set_aside",
     "Ratings that were set aside",
     question="raters",
-    of_rated_items="votes are counted as they were given; only win rates are weighted",
+    of_rated_items="votes and means are of the answers as they were given; only win rates are weighted",
     takes=("seeds",),
     on_request=True,
     asks="Would the result be another one with the ratings that were left out?",
