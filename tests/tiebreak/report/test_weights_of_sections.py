@@ -165,7 +165,8 @@ def test_every_section_weights_drawn_instances_or_says_that_it_describes_those_r
             seen.add((name, is_weighted))
             if not is_weighted:
                 is_open = study.drawn.scale == SLIDER  # whose agreement has no weights
-                words = (ON_SELECTED, OF_SELECTED) if is_open else (OF_RATED,)
+                why = f"{OF_RATED}: {section.of_rated_items or 'a reason'}"
+                words = (ON_SELECTED, OF_SELECTED) if is_open else (why,)
                 assert any(word in says for word in words), (name, field)
             else:
                 assert not section.of_rated_items, (name, field)

@@ -30,7 +30,7 @@ TOO_MANY_RATINGS = f"The model is not estimated for more than {MAX_RATINGS:,} ra
     "dawid_skene",
     "Errors of each annotator, given the true label",
     question="raters",
-    of_rated_items="they are about single annotators and the items that each rated",
+    of_rated_items="they are about errors of single annotators on the items that each rated",
     takes=(),
     needs=has_labels,
     names_raters=True,
