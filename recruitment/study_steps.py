@@ -70,14 +70,16 @@ def analysis_plan_status(study: Study, _: Facts) -> StepStatus:
 
 
 def recruit_status(study: Study, facts: Facts) -> StepStatus:
-    """Without a channel people come by the open link, where nothing is left to say unless they are paid."""
+    """Without a channel people come by the open link, which asks for nothing unless they are paid."""
     if facts["channels"]:
         return done(counted(facts["channels"], "channel"))
     if facts["has_closed"]:
         return missing("All channels are closed.")
-    if study.reward and study.opened_at is None:
+    if study.opened_at is not None:
+        return done("Open link")
+    if study.reward:
         return missing("Say how people get their pay.")
-    return done("Open link")
+    return not_needed("The open link is used.")
 
 
 def launch_status(study: Study, facts: Facts) -> StepStatus:

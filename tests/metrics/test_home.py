@@ -51,7 +51,7 @@ def test_a_card_has_state_progress_and_the_next_step(client, ruth):
     make_study(instances=1, member=ruth, minutes_per_hit=3)
     html = home(client)
     assert 'data-status="draft"' in html
-    assert reverse("recruitment:channels", args=[Study.objects.get().pk]) in html
+    assert reverse("recruitment:launch", args=[Study.objects.get().pk]) in html
     Study.objects.all().delete()
     study = make_open_study(instances=1, member=ruth)
     assert re.search(r'class="progress">\s*0 of 3', home(client))

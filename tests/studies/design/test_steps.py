@@ -47,7 +47,7 @@ def test_an_empty_study_begins_with_its_data(ruth):
         "quality": "not needed",
         "size": "open",
         "analysis-plan": "not needed",
-        "recruit": "done",
+        "recruit": "not needed",
         "launch": "open",
     }
 
@@ -64,7 +64,7 @@ def test_each_step_is_done_by_what_it_asks_for(ruth):
     # The open link is used by default, but nothing tells its people how they are paid.
     assert states(study, ruth)["recruit"] == "open"
     Study.objects.update(reward=None)
-    assert states(study, ruth)["recruit"] == "done"
+    assert states(study, ruth)["recruit"] == "not needed"
     Study.objects.update(reward="1.00")
     channel = Channel.objects.create(study=study, provider="panel")
     assert states(study, ruth)["recruit"] == "done"
@@ -98,7 +98,7 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
         ("generate-select", "quality"),
         ("quality", "size"),
         ("size", "analysis-plan"),
-        ("analysis-plan", "launch"),
+        ("analysis-plan", "recruit"),
         ("", "size"),
         ("overview", "size"),
         ("recruit", "launch"),
@@ -115,7 +115,7 @@ def test_next_is_the_next_step_of_the_list_that_is_not_done_and_later_the_first_
 
 def test_what_is_skipped_is_optional_until_the_study_opens(ruth):
     study = make_study(instances=2)
-    optional = {"quality", "analysis-plan"}
+    optional = {"quality", "analysis-plan", "recruit"}
     assert {
         slug for slug, state in states(study, ruth).items() if state == "not needed"
     } == optional
