@@ -1,6 +1,7 @@
 """Counts per unit and label, updated in the transaction that changes a rating."""
 
 from collections import Counter
+from itertools import groupby
 
 from django.db import connection, transaction
 from django.db.models import F, Q
@@ -21,10 +22,13 @@ def tally_key(rating: Rating) -> TallyKey:
 
 def apply_tally_deltas(deltas: Counter[TallyKey]) -> None:
     """Add to tallies, always in the same order so that two transactions cannot deadlock."""
-    for (unit, criterion, machine, label), n in sorted(deltas.items(), key=_in_order):
-        if n > 0:
-            _add(unit, criterion, machine, label, n)
-        elif n < 0:
+    changed = [(key, n) for key, n in sorted(deltas.items(), key=_in_order) if n]
+    for upsert, rows in groupby(changed, key=_upsert_of):
+        if upsert:
+            with connection.cursor() as cursor:
+                cursor.executemany(upsert, [(*key, n) for key, n in rows])
+            continue
+        for (unit, criterion, machine, label), n in rows:
             rater = Q(rater__isnull=True) if machine is None else Q(rater=machine)
             tallies = Tally.objects.filter(rater, unit=unit, criterion=criterion, label=label)
             tallies.update(n=F("n") + n)
@@ -35,11 +39,13 @@ def _in_order(item: tuple[TallyKey, int]) -> tuple[int, int, int, str]:
     return unit, criterion, machine or 0, label
 
 
-def _add(unit: int, criterion: int, machine: int | None, label: str, n: int) -> None:
-    """Insert or increment a tally in one statement, which the ORM's upsert cannot do."""
-    with connection.cursor() as cursor:
-        upsert = _ADD_HUMAN if machine is None else _ADD_MACHINE
-        cursor.execute(upsert, [unit, criterion, machine, label, n])
+def _upsert_of(item: tuple[TallyKey, int]) -> str:
+    """Return the statement that inserts or increments a tally, or "" for one that shrinks.
+
+    The ORM's upsert cannot increment.
+    """
+    (_, _, machine, _), n = item
+    return "" if n < 0 else _ADD_HUMAN if machine is None else _ADD_MACHINE
 
 
 _ADD_HUMAN = """

@@ -53,7 +53,7 @@ def store_preferences(baseline: Baseline, results: Sequence[Scored]) -> None:
         # A rule knows which text it prefers, not how strongly: ±1 is the weakest preference.
         fields = {"label": str(result.side), "raw": f"A {a:.6g}, B {b:.6g}"}
         answers[Pass(result.unit.pk, result.order, "1")] = fields
-    store_ratings(baseline, baseline.criterion, answers)
+    store_ratings(baseline, {baseline.criterion: answers})
     Abstention.objects.bulk_create(
         Abstention(baseline=baseline, unit=unit, reason=reason) for unit, reason in reasons.items()
     )

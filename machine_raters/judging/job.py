@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
-from django.db import transaction
 from django.db.models import prefetch_related_objects
 
 from jobs.kinds import ChunkPlan, Progress
@@ -28,7 +28,7 @@ from machine_raters.models import Judge, JudgeCriterion
 from machine_raters.services.raters import machine_of
 from studies.model_servers import RequestTally, open_server
 from studies.models import Unit
-from tiebreak.asking.prompts import B_FIRST, prompt_of
+from tiebreak.asking.prompts import B_FIRST, prompter_of
 from tiebreak.asking.replies import MAX_CHARACTERS, Response, reply_of
 from tiebreak.asking.requests import Request, request_of, responses
 from tiebreak.asking.tally import store_in_lots
@@ -249,13 +249,17 @@ class Asked:
     request: Request
     prompt: tuple[Message, ...]
 
+    @cached_property
+    def digest(self) -> str:
+        return prompt_sha256(self.prompt)
+
     def answered(
         self, question: JudgeCriterion, response: Response, served_by: ServedBy = UNKNOWN
     ) -> Answered:
-        reply, digest = reply_of(question, self.asked.order, response), prompt_sha256(self.prompt)
+        reply = reply_of(question, self.asked.order, response)
         seed = self.request.seed if isinstance(self.request, SampleRequest) else None
         made_by = (response.model, response.revision, served_by)
-        return Answered(self.unit, self.asked, digest, seed, reply, *made_by)
+        return Answered(self.unit, self.asked, self.digest, seed, reply, *made_by)
 
 
 def _ask(
@@ -268,13 +272,12 @@ def _ask(
     requests = requests_of(question, missing, pending, tally, lambda *failure: note_all([failure]))
     served_by = models.served_by()
 
-    @transaction.atomic
     def store(answers: list[tuple[Asked, Response]]) -> int:
-        stored = (
-            store_answers(one, [asked.answered(one, given, served_by) for asked, given in answers])
+        given = {
+            one: [asked.answered(one, response, served_by) for asked, response in answers]
             for one in question.together
-        )
-        return max(stored)
+        }
+        return store_answers(given) if answers else 0
 
     def note(failures: list[tuple[Asked, GatewayError]]) -> None:
         note_all([(asked.asked, error) for asked, error in failures])
@@ -296,15 +299,15 @@ def requests_of(
     note: Callable[[Pass, GatewayError], None] = lambda *_: None,
 ) -> Iterator[Request]:
     """Yield requests lazily. An item whose text cannot be sent is counted as failed, and noted."""
-    examples = examples_of(question)
+    prompt_of = prompter_of(question, examples_of(question))
     for unit, asked in missing:
+        name = f"{asked.unit}:{asked.order}:{asked.run}"
         try:
-            prompt = prompt_of(question, unit, asked.order, examples)
+            prompt = prompt_of(unit, asked.order)
+            request = request_of(question, name, prompt, unit.key, asked.order, asked.run)
         except GatewayError as error:
             tally.note(error)
             note(asked, error)
             continue
-        name = f"{asked.unit}:{asked.order}:{asked.run}"
-        request = request_of(question, name, prompt, unit.key, asked.order, asked.run)
         pending[request.id] = Asked(unit, asked, request, prompt)
         yield request

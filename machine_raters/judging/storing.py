@@ -1,7 +1,8 @@
 """Stores a judge's answers as ratings of its machine rater."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from django.db import transaction
@@ -9,9 +10,9 @@ from django.db import transaction
 from annotation.models import Rating
 from jobs.clock import database_now
 from machine_raters.judging.passes import Pass, answered
-from machine_raters.models import JudgeCriterion, JudgeFailure, Verdict
+from machine_raters.models import Judge, JudgeCriterion, JudgeFailure, Verdict
 from machine_raters.services.raters import lock_in_use, store_ratings
-from studies.models import Unit
+from studies.models import Criterion, Unit
 from tiebreak.asking.replies import Reply
 from tiebreak.gateway import GatewayError, ServedBy
 
@@ -44,22 +45,29 @@ class Answered:
 
 
 @transaction.atomic
-def store_answers(question: JudgeCriterion, answers: Sequence[Answered]) -> int:
-    """Store answers as ratings, and return how many were not stored before.
+def store_answers(answers: Mapping[JudgeCriterion, Sequence[Answered]]) -> int:
+    """Store the answers to some passes by each criterion, and return how many passes were new.
 
-    The judge is locked so that two workers cannot store an answer to the same pass twice, and none
-    stores for a judge that was excluded in the meantime.
+    Of criteria that are asked about together, a pass has the answers to all or to none. The judge is
+    locked so that two workers cannot store an answer to the same pass twice, and none stores for a
+    judge that was excluded in the meantime.
     """
-    judge = question.judge
+    first = next(iter(answers))
+    judge, asked = first.judge, {one.asked for one in answers[first]}
     lock_in_use(judge)
-    known = answered(question, [answer.asked.unit for answer in answers])
-    answers = [answer for answer in answers if answer.asked not in known]
-    ratings = store_ratings(
-        judge, question.criterion, {one.asked: one.reply.as_rating() for one in answers}
+    new = asked - answered(first, {one.unit for one in asked})
+    kept = {q: [one for one in given if one.asked in new] for q, given in answers.items()}
+    fields = {
+        q.criterion: {one.asked: one.reply.as_rating() for one in given}
+        for q, given in kept.items()
+    }
+    ratings = store_ratings(judge, fields)
+    Verdict.objects.bulk_create(
+        _verdict(judge, one, rating)
+        for one, rating in zip(chain.from_iterable(kept.values()), ratings, strict=True)
     )
-    Verdict.objects.bulk_create(map(_verdict, [question] * len(answers), answers, ratings))
-    _forget_failures(question, {answer.asked for answer in answers})
-    return len(answers)
+    _forget_failures(judge, list(fields), new)
+    return len(new)
 
 
 def note_failures(question: JudgeCriterion, failures: Sequence[tuple[Pass, GatewayError]]) -> None:
@@ -86,18 +94,18 @@ def note_failures(question: JudgeCriterion, failures: Sequence[tuple[Pass, Gatew
     )
 
 
-def _forget_failures(question: JudgeCriterion, asked: set[Pass]) -> None:
+def _forget_failures(judge: Judge, criteria: Sequence[Criterion], asked: set[Pass]) -> None:
     units = {one.unit for one in asked}
-    failures = question.judge.failures.filter(criterion=question.criterion, unit__in=units)
+    failures = judge.failures.filter(criterion__in=criteria, unit__in=units)
     rows = failures.values_list("pk", "unit", "order", "run")
     over = [pk for pk, unit, order, run in rows if Pass(unit, order, run) in asked]
     if over:
         failures.filter(pk__in=over).delete()
 
 
-def _verdict(question: JudgeCriterion, answer: Answered, rating: Rating) -> Verdict:
+def _verdict(judge: Judge, answer: Answered, rating: Rating) -> Verdict:
     return Verdict(
-        judge=question.judge,
+        judge=judge,
         rating=rating,
         prompt_sha256=answer.prompt_sha256,
         seed=answer.seed,

@@ -70,7 +70,7 @@ def store_verdicts(jury: Jury, verdicts: Mapping[int, JuryVerdict]) -> None:
     lock_in_use(jury)
     undecided = undecided_units(jury).filter(pk__in=verdicts).values_list("pk", flat=True)
     answers = {Pass(unit, "", "1"): _fields(verdicts[unit]) for unit in undecided}
-    store_ratings(jury, jury.criterion, answers)
+    store_ratings(jury, {jury.criterion: answers})
 
 
 def _fields(verdict: JuryVerdict) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The raters of a study's machines: their names, their assignments, and whether they may rate."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar, cast
 
 from django.db.models import Q, QuerySet
@@ -81,13 +81,14 @@ def unused_raters(study: Study, name: str) -> QuerySet[Rater]:
 
 
 def store_ratings(
-    machine: MachineRater, criterion: Criterion, answers: Mapping[Pass, Mapping[str, Any]]
+    machine: MachineRater, answers: Mapping[Criterion, Mapping[Pass, Mapping[str, Any]]]
 ) -> list[Rating]:
-    """Store the rating of each pass, whose label and other fields are given, with its tallies.
+    """Store the rating of each criterion and pass, whose label and other fields are given, with its tallies.
 
     The machine rater must be locked so that two workers do not store the same ratings.
     """
-    assignments, now = _assignments(machine, answers), database_now()
+    asked = {one for passes in answers.values() for one in passes}
+    assignments, now = _assignments(machine, asked), database_now()
     ratings = [
         Rating(
             assignment=assignments[one],
@@ -100,7 +101,8 @@ def store_ratings(
             created_at=now,
             **fields,
         )
-        for one, fields in answers.items()
+        for criterion, passes in answers.items()
+        for one, fields in passes.items()
     ]
     Rating.objects.bulk_create(ratings)
     apply_tally_deltas(Counter(tally_key(rating) for rating in ratings if rating.is_tallied))
@@ -115,9 +117,8 @@ def note_joined(machine: MachineRater) -> None:
         note_change(study_id)
 
 
-def _assignments(machine: MachineRater, asked: Iterable[Pass]) -> dict[Pass, Assignment]:
+def _assignments(machine: MachineRater, asked: Collection[Pass]) -> dict[Pass, Assignment]:
     """Return the assignment of each pass; missing ones are created."""
-    asked = list(asked)
     hits = dict(
         HITUnit.objects.filter(
             unit__in={one.unit for one in asked}, repeat=0, hit__kind=HIT.Kind.MAIN

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -58,14 +58,27 @@ def prompt_of(
     question: Question, unit: Item, order: str, examples: Sequence[Example] = ()
 ) -> tuple[Message, ...]:
     """Return the conversation in which a judge is asked about a unit, with examples before it."""
-    turns = [
+    return prompter_of(question, examples)(unit, order)
+
+
+def prompter_of(
+    question: Question, examples: Sequence[Example] = ()
+) -> Callable[[Item, str], tuple[Message, ...]]:
+    """Return `prompt_of` for many units; what their prompts begin with is written once."""
+    first = [
         Message("system", _instructions(question)),
         *(turn for example in examples for turn in _example(question, example)),
-        Message("user", _material(question.judge, unit, order)),
     ]
-    # Some servers refuse two turns of the same side.
-    sides = groupby(turns, key=attrgetter("role"))
-    return tuple(Message(role, "\n\n".join(turn.content for turn in side)) for role, side in sides)
+
+    def prompt(unit: Item, order: str) -> tuple[Message, ...]:
+        turns = [*first, Message("user", _material(question.judge, unit, order))]
+        # Some servers refuse two turns of the same side.
+        sides = groupby(turns, key=attrgetter("role"))
+        return tuple(
+            Message(role, "\n\n".join(one.content for one in side)) for role, side in sides
+        )
+
+    return prompt
 
 
 def examples_sha256(question: Question, examples: Sequence[Example]) -> str:

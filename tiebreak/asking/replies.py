@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from tiebreak.asking.answers import (
@@ -239,6 +240,7 @@ def _without_lead(strip: _Strip, line: str) -> Iterator[str]:
         yield strip(answer[lead.end() :])
 
 
+@lru_cache(maxsize=4096)
 def _names(scale: Scale, label: Label, strip: _Strip) -> list[str]:
     """Return what names a label: its answer and, for a bare choice, the words of its button."""
     answer = answer_text(scale, label)

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tiebreak.asking.prompts import A_FIRST, B_FIRST, INSTRUCTIONS, prompt_of
+from tiebreak.asking.prompts import A_FIRST, B_FIRST, INSTRUCTIONS, prompter_of
 from tiebreak.asking.replies import Response, reply_of
 from tiebreak.asking.requests import check_settings, request_of, responses
 from tiebreak.batch.asking import TABLES, Answers, Asking, Key, Question, Report, count_checked
@@ -184,6 +184,7 @@ def _questions(
     asking: Asking, items: Iterator[tuple[int, Item]], part: int, question: JudgeQuestion
 ) -> Iterator[Question]:
     judge, names = question.judge, [one.criterion.name for one in question.together]
+    prompt_of = prompter_of(question)
     for number, (_, item) in enumerate(items):
         present = asking.answered(number, part)
         passes = enumerate(product(item.orders, range(1, judge.runs + 1)))
@@ -193,7 +194,7 @@ def _questions(
             key: Key = (number, part, place)
             about = {"unit": item.key, "criteria": names, "order": order, "run": str(run)}
             try:
-                prompt = prompt_of(question, item, order)
+                prompt = prompt_of(item, order)
                 request = request_of(question, f"{key}", prompt, item.key, order, str(run))
             except GatewayError as error:
                 asking.refuse(key, about, error)

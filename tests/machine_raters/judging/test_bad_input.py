@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Rating
-from machine_raters.judging.job import prompt_of
+from machine_raters.judging.job import request_of
 from machine_raters.judging.progress import CUT_OFF, EMPTY, FAILURE_NAMES, MIN_EQUAL, OTHER
 from machine_raters.kinds import KINDS
 from machine_raters.messages import ALWAYS_FIRST
@@ -177,12 +177,12 @@ def test_a_text_that_cannot_be_sent_is_a_named_failure(study, model, monkeypatch
     models = model(lambda request: "A")
     first = study.units.order_by("pk").first()
 
-    def broken(judge, unit, order, examples=()):
-        if unit == first:
+    def broken(question, name, prompt, unit, *asked):
+        if unit == first.key:
             raise GatewayError("bad_request", "A text contains a lone surrogate.")
-        return prompt_of(judge, unit, order, examples)
+        return request_of(question, name, prompt, unit, *asked)
 
-    monkeypatch.setattr("machine_raters.judging.job.prompt_of", broken)
+    monkeypatch.setattr("machine_raters.judging.job.request_of", broken)
     judge = judged(study)
     [problem] = judge.progress.failures
     assert (problem.kind, problem.number, len(models.asked)) == ("bad_request", 2, 8)

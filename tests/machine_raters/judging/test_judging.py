@@ -135,7 +135,7 @@ def test_an_answer_that_another_worker_stored_meanwhile_is_not_stored_twice(stud
     model(lambda request: "A")
     judge, unit = judge_for(study), study.units.first()
     answer = Answered(unit, Pass(unit.pk, "ab", "1"), "0" * 64, 1, Reply("A", -1), "tiny")
-    assert [store_answers(judge.questions.get(), [answer]) for _ in range(2)] == [1, 0]
+    assert [store_answers({judge.questions.get(): [answer]}) for _ in range(2)] == [1, 0]
     assert Rating.objects.count() == 1
 
 
