@@ -15,7 +15,7 @@ from recruitment.launch.analysis_plan import FIELD_OF
 from recruitment.models import Channel
 from recruitment.pay import Collection
 from recruitment.services.launch_checks import launch_checks
-from recruitment.views.launch import ONE_LINE
+from recruitment.views.launch import LOCAL, ONE_LINE
 from studies.design.protocols import create_from_protocol, protocols
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from studies.models.settings import FrozenSettings, fields_of
@@ -704,7 +704,7 @@ def test_the_address_is_told_once_and_is_a_check_if_nobody_else_can_reach_it(
     launch = page_of("recruitment:launch", study)
     page = client.get(launch, headers={"host": server})
     (row,) = (one for one in page.context["rows"] if one.code == "address")
-    assert (row.state, "this computer only" in row.sentence) == (state, state == "should")
+    assert (row.state, LOCAL in row.sentence) == (state, state == "should")
     html = page.content.decode()
     assert html.count(f"http://{server}/s/") == html.count("enter through") == 1
     post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))

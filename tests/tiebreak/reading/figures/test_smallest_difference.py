@@ -14,6 +14,7 @@ from tiebreak.reading.charts.intervals import LEAST_SPAN, IntervalRow, Mark, int
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.planning.smallest_difference import (
     MOST_TIMES,
+    TOLD,
     smallest_difference_figure,
     usual_target,
 )
@@ -70,7 +71,7 @@ def test_a_precision_that_was_reached_or_is_out_of_sight_moves_no_answer(times, 
     assert page.count("<title>") == marks
     assert f">{section.n_ratings:,} ratings: {in_digits(now)}<" in page
     assert max(dict(figure.rows)) == 4 * section.n_ratings
-    assert "would tell" not in figure.sentence
+    assert TOLD not in figure.sentence
 
 
 def test_a_running_study_has_intervals_in_picture_and_table_or_in_neither():
