@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,18 +11,20 @@ from django.utils import timezone
 from lxml.html import fromstring
 
 from metrics.messages import REACHED
+from metrics.results.question_pages import page_named
+from metrics.results.questions import PLANNING
 from metrics.results.services import refresh_report
-from metrics.results.stopping_page import cost_in_words, stopping_context
+from metrics.results.stopping_page import stopping_context
 from recruitment.confirmations import closing
 from recruitment.messages import CLOSING_EARLY
 from recruitment.services.lifecycle import close_study
 from studies.models import Membership, Study
 from tests.pages import numbers_in, unexplained
+from tests.tiebreak.reading.figures.test_smallest_difference import with_interval
 from tests.tiebreak.reading.test_while_open import A_WINS, B_WINS, answer, section, small_study
 from tiebreak.digits import in_digits
 from tiebreak.reading.figures.planning.smallest_difference import (
     reached_at,
-    smallest_difference_figure,
 )
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH, width_figures
 from tiebreak.reading.messages import NO_FINDING_YET, SEQUENCE_ABOVE
@@ -126,15 +129,19 @@ def test_four_times_the_ratings_cost_four_times_as_much_and_see_half_the_differe
         "about 48.00 GBP",
     ]
     assert costs["96"][0] == pytest.approx(costs["24"][0] / 2, abs=0.006)
-    # The picture has the same, and a row has the number of ratings that it names.
-    named = cost_in_words(study, reached)
-    drawing = smallest_difference_figure(reached, named).chart.file()
-    assert ">12.00 GBP</text>" in drawing
-    found = reached_at(reached)
-    assert found is None or (f"{found:,}" in costs and f">{named(found)}</text>" in drawing)
     Study.objects.filter(pk=study.pk).update(reward=None)
     study.refresh_from_db()
     assert stopping_context(study, reached)["more_buys"] == []
+
+
+def test_the_picture_has_costs_at_its_points_each_of_which_is_a_row(study):
+    stopping = replace(section(study).stopping, is_reached=True)
+    close = replace(with_interval(1.5 * USUAL_WIDTH), stopping=stopping)
+    costs = {ratings: cost for _, ratings, cost in stopping_context(study, close)["more_buys"]}
+    shown = SimpleNamespace(study=study, about=close)
+    (figure,) = page_named(PLANNING.slug).figures(shown)
+    for n in (close.n_ratings, reached_at(close)):
+        assert f">{costs[f'{n:,}']}</text>" in figure.chart.file()
 
 
 def test_pay_of_excluded_people_stands_beside_the_pay_for_ratings(study):
