@@ -2,6 +2,8 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.exports.ratings import rating_rows
@@ -55,6 +57,20 @@ def test_one_request_rates_an_item_by_both(study, model):
     start_machine_rater(machine=judge)
     assert models.asked == []
     assert [row["settings"]["asks_together"] for row in machine_rater_rows(study)] == [True, True]
+
+
+def test_two_criteria_in_one_question_are_stored_with_the_statements_of_one(study, model):
+    model(lambda request: lines("A", "B") if "Answer relevance:" in str(request.prompt) else "A")
+    statements = []
+    for settings in (settings_of("judge", "alone") | {"criterion": FIRST}, BOTH):
+        judge = create(study, "judge", settings)
+        with CaptureQueriesContext(connection) as seen:
+            start_machine_rater(machine=judge)
+        assert judge.verdicts.count() == PASSES * judge.questions.count()
+        assert sum("INTO annotation_tally" in one["sql"] for one in seen) == 1
+        statements.append(len(seen))
+    alone, both = statements
+    assert both <= alone + 1
 
 
 def test_the_tokens_of_a_request_are_counted_once(study, model):
