@@ -92,7 +92,7 @@ def undrawn(made: list[dict], *, copies: bool) -> list[dict]:
 def figures_of(about: CriterionSection) -> Iterator[Figure]:
     """Yield every figure of a criterion that the pages register, but those of texts and of times."""
     shown = Shown(
-        SimpleNamespace(target_width=None, currency="EUR"),
+        SimpleNamespace(target_width=None, currency="EUR", reward=None),
         "",
         about,
         EVERYTHING,
