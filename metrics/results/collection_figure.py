@@ -48,6 +48,7 @@ def progress_figure(
     can_end = possible is None or possible >= counts.remaining
     if study.status == Study.Status.OPEN and counts.remaining and can_end:
         now = now or database_now()
+        moments = [*moments, (max(now, moments[-1][0]), moments[-1][1])]
         finding, sentence = _forecast(study, counts, now)
         rest = _rest(counts, now) if has_pace(study, counts) else None
         expected = (now + rest, f"in {_in_words(rest)}") if rest else None
@@ -119,7 +120,7 @@ def _in_words(time: timedelta) -> str:
 
 
 def completed_over_time(study: Study, counts: Progress) -> Moments:
-    """Return how many responses were complete at the end of each minute, hour or day."""
+    """Return how many responses were complete at both ends of each minute, hour or day in which some were."""
     first, last = counts.first_completed_at, counts.last_completed_at
     if first is None or last is None:
         return []
@@ -128,6 +129,8 @@ def completed_over_time(study: Study, counts: Progress) -> Moments:
     steps = places.annotate(step=truncate("completed_at")).order_by("step").values_list("step")
     total, moments = 0, [(first, 0)]
     for step, n in steps.annotate(n=Count("pk")):
+        if step > moments[-1][0]:  # after a time in which none was completed
+            moments.append((step, total))
         total += n
         moments.append((min(step + width, last), total))
     return moments

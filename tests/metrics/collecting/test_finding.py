@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import lxml.html
+import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -14,9 +15,10 @@ from django.utils import timezone
 from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
 from metrics.collecting.facts import finding
-from metrics.results.collection_figure import progress_figure
+from metrics.results.collection_figure import completed_over_time, progress_figure
 from studies.design.steps import study_frame
 from studies.models import Membership, Study
+from tests.annotation.annotators import annotator
 from tests.architecture.test_states import STATES
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
@@ -154,3 +156,21 @@ def test_viewers_see_how_far_it_is_and_neither_people_nor_money(tmp_path, name):
     imported = ["fact-done", "fact-people", "fact-working"]
     seen = {"unfinished draft": [], "imported": imported}
     assert shown == seen.get(state, ["fact-done", "fact-working"])
+
+
+def test_the_line_is_level_while_nobody_completes_a_response():
+    """Between two responses, and from the last one until now, their number is what it was."""
+    study = make_open_study(instances=3, comparisons_per_hit=1, ratings_per_hit=1, guidelines="")
+    person, now = annotator(study), timezone.now()
+    for hours in (9, 8.95, 3):
+        person.choose()
+        done = study.places.filter(completed_at__gt=now - timedelta(minutes=9))
+        done.update(completed_at=now - timedelta(hours=hours))
+    counts = replace(study_counts(study), places=4)
+    moments = completed_over_time(study, counts)
+    at = [(when - now).total_seconds() for when, _ in moments]
+    level = [np.interp(-3600 * hours, at, [n for _, n in moments]) for hours in (7, 5, 4)]
+    assert level == [2, 2, 2]
+    figure = progress_figure(study, counts, moments, now)
+    assert figure.rows[-1] == (now.isoformat(), 3)
+    assert figure.rows[-2][1] == 3
