@@ -51,30 +51,32 @@ class Decades(Axis):
 def cost_chart(
     raters: Sequence[Series],
     most: tuple[str, Estimate],
+    among: Estimate,
     *,
     finding: str,
     x_label: str,
     y_label: str,
 ) -> Chart:
-    """Draw each rater at its cost with its interval, above which no rater can be expected to be ``most``.
+    """Draw each rater at its cost with its interval, and a line at ``most``, above which no rater can be expected.
 
-    That is a line with its name, and its interval a band. The names of raters stand at their marks.
+    The interval of ``among`` is a band. The names of raters stand at their marks.
     """
     drawn = [(cost, one) for rater in raters for cost, one in rater.drawn]
     if not any(cost for cost, _ in drawn):
         return NOTHING
     (name, bound), x = most, Decades.of([cost for cost, _ in drawn])
-    known = [*(estimate for _, estimate in drawn), bound]
-    low, high = padded([end for one in known for end in (one.value, one.low, one.high)])
+    known = [*(estimate for _, estimate in drawn), among]
+    ends = [end for one in known for end in (one.value, one.low, one.high)]
+    low, high = padded([*ends, bound.value])
     y = Axis(max(low, 0.0), min(high, 1.0))
     labels = _labels(raters, x, y, 1 - y.at(bound.value) - LINE / 2 if bound.is_defined else -1.0)
 
     def draw(canvas: Canvas) -> Iterator[str]:
         yield x_grid(canvas, x)
         yield from y_grid(canvas, y)
-        if bound.has_interval:
-            ends = (0, 1 - y.at(bound.high)), (1, 1 - y.at(bound.low))
-            yield canvas.bar(*ends, "human", fill_opacity=0.16)
+        if among.has_interval:
+            corners = (0, 1 - y.at(among.high)), (1, 1 - y.at(among.low))
+            yield canvas.bar(*corners, "human", fill_opacity=0.16)
         if bound.is_defined:
             yield canvas.line((0, 1 - y.at(bound.value)), (1, 1 - y.at(bound.value)), "reference")
         for rater in raters:

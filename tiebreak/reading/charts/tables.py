@@ -163,8 +163,11 @@ def _ground(
 
 def _plot(axis: Axis, drawn: Mark, ground: Ground, canvas: Canvas) -> Iterator[str]:
     yield from ground(canvas)
-    if drawn.estimate.is_defined and drawn.kind != AT_MOST:
+    estimate = drawn.estimate
+    if estimate.is_defined and drawn.kind != AT_MOST:
         yield from drawn_mark(axis, drawn, canvas)
+    elif estimate.has_interval:  # the line is there already
+        yield canvas.line((axis.at(estimate.low), 0.5), (axis.at(estimate.high), 0.5), "reference")
 
 
 def _heads(columns: Sequence[Column], canvas: Canvas) -> Iterator[str]:

@@ -23,8 +23,8 @@ DEARER = "An annotator costs {times} times as much as {machine}"
 READING = (
     "A mark is a rater: how often it gives the label of one annotator drawn at random, with its 95% interval for these"
     f" annotators, and what {PER} of its ratings cost. Each step to the right is ten times as much. ● is how often two"
-    " annotators agree. The dashed line is the noise ceiling, the most that any machine rater could reach, and the band"
-    " its interval. What is cheap and agrees less buys other labels, not the same ones for less: only the test above"
+    " annotators agree, and the band its interval. The dashed line is the noise ceiling, the most that any machine rater"
+    " could reach. What is cheap and agrees less buys other labels, not the same ones for less: only the test above"
     " says whether a machine rater may stand in."
 )
 
@@ -51,6 +51,7 @@ def cost_figure(
     chart = cost_chart(
         [Series(kind, name, ((cost, one),)) for kind, name, cost, one in raters],
         (BEST_POSSIBLE, first.ceiling),
+        first.annotators,
         finding=finding,
         x_label=f"{currency} for {PER} ratings",
         y_label=EQUAL_LABELS_AXIS,

@@ -48,7 +48,10 @@ EQUAL_LABELS_READING = (
 ) + HIGHEST_FIRST
 EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator"
 EQUAL_LABELS_KEY = "band: two annotators, dashed: best possible machine"
-SEPARABILITY = "; separability (separability_raw in the ratings): how much more alike two texts of one system are than two of different systems, at 0 not at all"
+SEPARABILITY = (
+    " Separability (separability_raw in the ratings) is how much more alike two texts of one system are than two of"
+    " different systems: at 0, not at all."
+)
 MAX_KINDS, MAX_CATEGORIES, ALL_ITEMS = 4, 8, STRATIFIERS["all"]
 BEST_POSSIBLE, SIMPLE_RULE = "best possible machine", "simple rule"
 Notes = Mapping[str, str]
@@ -109,9 +112,13 @@ def _labels_figure(
         replace(row, note=", ".join(filter(None, (row.note, notes.get(row.name))))) for row in rows
     ]
     corner = STRATIFIERS[strata[-1].stratifier] if len(strata) > 1 else ""
-    key = EQUAL_LABELS_KEY + SEPARABILITY * (strata[-1].stratifier == "separability")
     chart = table_chart(
-        columns, rows, finding=finding, corner=corner, label=EQUAL_LABELS_AXIS, caption=key
+        columns,
+        rows,
+        finding=finding,
+        corner=corner,
+        label=EQUAL_LABELS_AXIS,
+        caption=EQUAL_LABELS_KEY,
     )
     named = [
         ((row.name, ItemsName.of(_whole(name), name.key)), estimate)
@@ -119,7 +126,9 @@ def _labels_figure(
         for name, estimate in zip(names, row.cells, strict=True)
     ]
     table = ("rater", "kind of item", *ESTIMATE_COLUMNS), estimate_rows(named)
-    return Figure(name, finding, sentence, chart, *table, EQUAL_LABELS_READING.format(first=first))
+    reading = EQUAL_LABELS_READING.format(first=first)
+    reading += SEPARABILITY * (strata[-1].stratifier == "separability")
+    return Figure(name, finding, sentence, chart, *table, reading)
 
 
 def machines_figure(
