@@ -162,6 +162,7 @@ register_page(
         30,
         guide="collecting#pay-annotators",
         room=Room.COLLECT,
+        short="Payments",
     )
 )
 register_page(
