@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,7 @@ from tiebreak.stats.core.independence import (
 from tiebreak.stats.core.results import Instances, Scope
 from tiebreak.stats.design.selection import CONTROL
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 Name = TypeVar("Name")
-Part = TypeVar("Part", bound="DataclassInstance")
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 
@@ -34,6 +30,13 @@ Numbers = NDArray[np.float64]
 MAX_UNREACHED_SHARE = 0.1
 WEIGHTED = "{method}, weighted by inverse inclusion probabilities"
 MIN_CONTROLS = 30
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+Part = TypeVar("Part", bound=_Dataclass)
 
 
 def drawn_units(criterion: Criterion) -> Mask:

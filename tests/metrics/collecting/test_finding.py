@@ -30,7 +30,7 @@ MOST_WORDS = 15
 # What a sentence may only say of a study in these states.
 ONLY_IN = {
     r"hour|forecast|rest takes": {"open"},
-    r"next comes": {"unfinished draft"},
+    r"next comes": {"unfinished draft", "ready draft"},
     r"close the study|nobody can enter": {"open, and nobody can work"},
     r"bots": {"dry run"},
     r"came from a file": {"imported"},
@@ -154,7 +154,7 @@ def test_viewers_see_how_far_it_is_and_neither_people_nor_money(tmp_path, name):
     assert not any(name in lxml.html.tostring(page).decode() for name in pseudonyms)
     shown = [one.get("id") for one in page.xpath("//dl[@class='facts']/div")]
     imported = ["fact-done", "fact-people", "fact-working"]
-    seen = {"unfinished draft": [], "imported": imported}
+    seen = {"unfinished draft": [], "ready draft": [], "imported": imported}
     assert shown == seen.get(state, ["fact-done", "fact-working"])
 
 

@@ -67,7 +67,9 @@ def test_ratings_of_bots_are_marked_where_they_are_downloaded_and_tabs_have_shor
     assert ('class="state-chip simulated"' in page) == simulated
     names = re.findall(r'class="short">([^<]+)<', page)
     assert len(set(names)) == len(QUESTIONS) + 1
-    assert sum(map(len, names)) < 32  # letters, which fit into a line of a phone
+    questions = [question.short for question in QUESTIONS]  # the other stands at a phone's foot
+    assert set(questions) < set(names)
+    assert sum(map(len, questions)) < 32  # letters, which fit into a line of a phone
 
 
 def test_a_finished_export_shows_its_size_and_ratings(client, study):

@@ -623,7 +623,7 @@ def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
     states = [row.state for row in page.context["rows"]]
     assert states == sorted(states, key=["must", "should", "note", "done"].index)
     notes = {code for code, row in rows.items() if row.state == "note"}
-    assert notes == {"quality", "analysis-plan", "address"}
+    assert notes == {"quality", "analysis-plan", "recruit", "address"}
     # What a check has said of a step is not said again, and nothing is done where it has.
     assert not {"task", "size"} & rows.keys()
     assert (page.context["must"], page.context["opens"]) == (1, "")
