@@ -201,10 +201,15 @@ def test_everything_unfolded_of_machine_raters_and_rankings(
 
 
 def open_machines(page: Page) -> None:
-    """Open everything, and what comes when a machine rater is opened."""
-    page.evaluate(OPEN_ALL)
-    expect(page.locator(".one-machine > details > div:not(.of-machine)")).to_have_count(0)
-    page.evaluate(OPEN_ALL)
+    """Open everything, also what comes when something else is opened, until all machine raters are here."""
+    awaited = page.locator(".one-machine > details > div:not(.of-machine)")
+    for _ in range(200):
+        page.evaluate(OPEN_ALL)
+        if not awaited.count():
+            page.evaluate(OPEN_ALL)
+            return
+        page.wait_for_timeout(100)
+    pytest.fail("What is opened does not come.")
 
 
 def test_coefficients_by_stratum_change_in_place_and_are_a_page(
