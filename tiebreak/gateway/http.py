@@ -388,8 +388,10 @@ async def _draw(
     if request.stop:
         body["stop"] = list(request.stop)
     if is_vllm:
-        # A completion's response would repeat the prompt's token ids n times.
-        body |= PLAIN_DECODING | {"return_token_ids": _is_chat(request.prompt)}
+        # Ids tell how long each of several texts is. They come with those of the prompt: of a chat once,
+        # and of a completion n times.
+        wants_ids = request.n > 1 and _is_chat(request.prompt)
+        body |= PLAIN_DECODING | {"return_token_ids": wants_ids}
     if is_constrained and is_vllm:
         body["structured_outputs"] = {"choice": list(request.choices)}
     elif is_constrained:

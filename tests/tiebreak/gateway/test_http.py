@@ -70,10 +70,12 @@ def test_a_server_without_a_list_of_models_serves(stub):
     assert codes(sampled(stub)) == {"done": 1}
 
 
-def test_a_text_alone_has_its_length(stub):
-    [result] = sampled(stub)
+@pytest.mark.parametrize("prompt", ["Text 1.", CHAT])
+def test_a_text_alone_has_its_length_and_no_prompt_comes_back(stub, prompt):
+    [result] = sampled(stub, request(prompt=prompt))
 
     assert result.samples[0].tokens == 3
+    assert not stub.generations[0].get("return_token_ids")
 
 
 def test_prompts_are_only_text(stub):
