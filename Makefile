@@ -91,10 +91,16 @@ bench-replays: $(VENV)/dev.installed  ## Published studies under other designs: 
 bench-separability: $(VENV)/embeddings.installed  ## Alignments beside bert-score, rouge-score and sacrebleu
 	@$(BIN)/python -m benchmarks.separability && $(BIN)/python -m benchmarks.encoder
 
-bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client (TIEBREAK_TEST_VLLM_PYTHON)
+# A vLLM for the CPU, unless another one is named.
+ifndef TIEBREAK_TEST_VLLM_PYTHON
+bench-sampling bench-judges: vllm
+bench-sampling bench-judges: export TIEBREAK_TEST_VLLM_PYTHON := $(abspath $(VLLM))/bin/python
+endif
+
+bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client
 	@$(BIN)/python -m benchmarks.sampling
 
-bench-judges: $(VENV)/dev.installed  ## Judges through vLLM's server, and what their jobs need (needs vLLM)
+bench-judges: $(VENV)/dev.installed  ## Judges through vLLM's server beside its own client, and what their jobs need
 	@$(BIN)/python -m benchmarks.judges
 
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it

@@ -253,7 +253,9 @@ def set_up(folder: Path, host: str) -> None:
 
 def main() -> int:
     if not PYTHON:
-        print("Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter that has vLLM.")
+        print(
+            "Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter with vLLM and pandas."
+        )
         return 2
     if sys.platform != "linux" or not os.sched_getaffinity(0) >= {MODEL_CORE, CLIENT_CORE}:
         print("This benchmark needs Linux and access to the first two cores.")

@@ -9,6 +9,7 @@ in the next.
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from benchmarks.harness import Row, publish
 from tiebreak.gateway import OpenAIServer, Sampled, SampleRequest
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHON = os.environ.get("TIEBREAK_TEST_VLLM_PYTHON", "")
+PYTHON = shutil.which(os.environ.get("TIEBREAK_TEST_VLLM_PYTHON", "")) or ""
 ENVIRONMENT = {
     **os.environ,
     "VLLM_CPU_KVCACHE_SPACE": "1",
@@ -156,7 +157,9 @@ def pair(host: str, folder: Path, *, is_first: bool) -> tuple[float, float]:
 
 def main() -> int:
     if not PYTHON:
-        print("Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter that has vLLM.")
+        print(
+            "Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter with vLLM and pandas."
+        )
         return 2
     if sys.platform != "linux" or not os.sched_getaffinity(0) >= {MODEL_CORE, CLIENT_CORE}:
         print("This benchmark needs Linux and access to the first two cores.")
