@@ -267,8 +267,12 @@ class SizeStep(CollectingStep):
         ),
         _part(
             "How much is collected",
-            *("ratings_per_hit", "further_share", "further_ratings"),
-            *("bundling", "comparisons_per_hit", "hits_per_annotator"),
+            *("ratings_per_hit", "bundling", "comparisons_per_hit", "hits_per_annotator"),
+        ),
+        _part(
+            "Further ratings of some tasks",
+            *("further_share", "further_ratings"),
+            classes=("collapse",),
         ),
         _part(
             "Time and pay",
