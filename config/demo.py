@@ -30,6 +30,9 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # E-mails become files, each with the link that its reader would follow.
     os.environ.setdefault("TIEBREAK_EMAIL_URL", f"filemail:///{ROOT / 'var' / 'mail'}")
+    # Celery warns at length of a worker that runs as root, such as in a container. Its messages are JSON,
+    # which root reads as safely as anyone.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:You're running the worker")
     studies, password = _prepare()
     commands = {"The web server": [*WEB, "--bind", f"{HOST}:{port}"], "The worker": WORKER}
     return run(port, commands, lambda: _print_addresses(port, studies, password))
