@@ -179,8 +179,9 @@ class Ledger:
         return self.people.filter(self.wanted).order_by(*self._waiting_first)
 
     @property
-    def _waiting_first(self) -> tuple[OrderBy, str]:
-        return _is(on_any_list(self.study)).desc(), "pk"
+    def _waiting_first(self) -> tuple[OrderBy | str, ...]:
+        some_wait = any(self.totals.listed.values())
+        return (_is(on_any_list(self.study)).desc(), "pk") if some_wait else ("pk",)
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
@@ -312,9 +313,18 @@ _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
     submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
-_UNPAID_WORK = Q(is_rewarded=False, has_work=True) & ~_REJECTED
-_HAS_BEGUN = Q(status=Status.ACTIVE, consented_at__isnull=False, is_rewarded=False, has_work=False)
-_UNPAID_TEST = Q(is_rewarded=False, status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT
+# Databases stop at the first part that decides, so what is looked up for each person stands last: payments,
+# and then work. (The arguments of one `Q` would be sorted by name.)
+_UNPAID = Q(is_rewarded=False)
+_UNPAID_WORK = ~_REJECTED & _UNPAID & Q(has_work=True)
+_HAS_BEGUN = Q(status=Status.ACTIVE, consented_at__isnull=False) & _UNPAID & Q(has_work=False)
+_UNPAID_TEST = Q(status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT & _UNPAID
+# Who did no task and has not begun is due nothing, which their number of tasks says as well: only
+# where it does not, work is looked for.
+_IS_ENTERING = Q(status=Status.ACTIVE, consented_at__isnull=True)
+_MAY_BE_DUE = (
+    (~_REJECTED & _UNPAID & (~_IS_ENTERING | Q(has_work=True))) | _UNPAID_TEST | _HAS_BEGUN
+)
 # Bots are owed nothing, and nobody has to decide about their work.
 _OPEN_TO_DECIDE = Q(submission__settled_at=None, simulated=False)
 
@@ -326,19 +336,18 @@ def _lists(study: Study) -> dict[str, Q]:
     they are silent and hold a place, or submitted on the platform without finishing here.
     """
     is_active = Q(status=Status.ACTIVE)
-    has_ended = ~is_active | Q(is_silent=True, holds=False) | _SUBMITTED
+    has_ended = ~is_active | _SUBMITTED | Q(is_silent=True, holds=False)
+    is_promised = Q() if study.reward is not None else Q(consented_version__reward__isnull=False)
     holds_or_did_nothing = Q(holds=True) | Q(has_work=False)
     lists = {
-        "paid_without_data": Q(is_paid=True, has_work=False) & ~Q(status=Status.SCREENED_OUT),
-        "awaiting_payment": _UNPAID_WORK & has_ended,
+        "paid_without_data": ~Q(status=Status.SCREENED_OUT) & Q(is_paid=True) & Q(has_work=False),
+        "awaiting_payment": is_promised & has_ended & _UNPAID_WORK,
         "surplus": Q(pk__in=_with_ratings(study, first_flag("surplus"))),
         "late": Q(pk__in=_with_ratings(study, MAIN_FIRST & Q(late=True))),
         "screened_out": _UNPAID_TEST,
         "stuck": is_active & (Q(holds=True, is_silent=True) | (_SUBMITTED & holds_or_did_nothing)),
     }
-    if study.reward is None:
-        lists["awaiting_payment"] &= Q(consented_version__reward__isnull=False)
-    return {name: which & _OPEN_TO_DECIDE for name, which in lists.items()}
+    return {name: _OPEN_TO_DECIDE & which for name, which in lists.items()}
 
 
 # The lists that every page of a study's money leads with, and that need no look at single ratings.
@@ -385,10 +394,12 @@ def due(studies: Collection[Study]) -> dict[str, Due]:
 def _due_to(
     people: QuerySet[Participation], studies: Collection[Study], awaiting: Q
 ) -> dict[str, Due]:
-    """Sum up what `owed` returns for each person."""
+    """Sum up what `owed` returns for each person. Whoever was promised nothing is not looked at."""
     settings = "submission__channel__settings"
-    concerned = _UNPAID_WORK | _UNPAID_TEST | _HAS_BEGUN
-    grouped = people.filter(concerned, _OPEN_TO_DECIDE).order_by()
+    without_reward = [study.pk for study in studies if study.reward is None]
+    is_promised_nothing = Q(study__in=without_reward, consented_version__reward__isnull=True)
+    concerned = ~is_promised_nothing | Q(status=Status.SCREENED_OUT)
+    grouped = people.filter(concerned, _MAY_BE_DUE, _OPEN_TO_DECIDE).order_by()
     grouped = grouped.annotate(
         screen_out=KeyTextTransform("screen_out_reward", settings),
         fee_percent=KeyTextTransform("fee_percent", settings),
