@@ -167,9 +167,10 @@ class Forecast:
         return ONE_TASK_PAYS_LESS.format(money(least.rate), money(promise), self.currency)
 
 
-def forecast(study: Study, *, hits: int) -> Forecast:
+def forecast(study: Study, *, hits: int, completed: int | None = None) -> Forecast:
     """Return what collecting all responses to this number of HITs costs with the study's settings.
 
+    ``completed`` is how many there are, if it is known: counting those of an opened study takes time.
     Who entered an opened study costs what they agreed to, and what is left what newcomers are paid.
     What people cannot do because the channels do not admit enough of them costs nothing.
     """
@@ -186,7 +187,7 @@ def forecast(study: Study, *, hits: int) -> Forecast:
         currency=study.currency,
         responses=collection.responses,
         people=collection.people if study.hits_per_annotator else None,
-        cost=_whole_cost(study, collection, most),
+        cost=_whole_cost(study, collection, most, completed),
         maximum=most,
         budget=study.budget,
         hourly_rate=_hourly_rate(_pays(study, hits), asked) if study.reward is not None else None,
@@ -200,17 +201,26 @@ def forecast(study: Study, *, hits: int) -> Forecast:
     )
 
 
-def _whole_cost(study: Study, collection: Collection, most: Maximum) -> Cost | None:
+def _whole_cost(
+    study: Study, collection: Collection, most: Maximum, completed: int | None
+) -> Cost | None:
     if study.status == Study.Status.DRAFT:
         cost = _to_collect(study, collection)
         return cost and cost.at_most(most.total)
-    completed = study.places.filter(completed_at__isnull=False).count()
+    if completed is None:
+        completed = _count_completed(study)
     paid = _paid([study.pk]).get(study.pk, NOTHING)
     left = _left(study, collection, completed)
     so_far = _spending(study, left, paid, due([study])[study.pk], most)
     if so_far.committed is None:
         return None
     return so_far.paid.in_cents + so_far.committed.in_cents  # as pages show the two parts
+
+
+def _count_completed(study: Study) -> int:
+    counts = plan_counts()
+    completed = counts["places_total"] - counts["places_open"]
+    return int(Study.objects.filter(pk=study.pk).values_list(completed, flat=True).get())
 
 
 def _pays(study: Study, hits: int) -> list[Pay]:

@@ -367,15 +367,18 @@ class AnalysisPlanStep(CollectingStep):
         return form
 
 
-def cost_context(study: Study) -> dict[str, Any]:
-    """Return what the study costs with its settings, or why that is not known."""
+def cost_context(study: Study, completed: int | None = None) -> dict[str, Any]:
+    """Return what the study costs with its settings, or why that is not known.
+
+    ``completed`` is the number of its completed responses, if it is known.
+    """
     prefetch_related_objects([study], "channels")
     planned = study.hits.main().count()
     try:
         hits = planned if is_frozen(study) else hits_to_collect(study)
     except (DomainError, InvalidInput) as refusal:
         return {"n_planned": planned, "why_unknown": refusal.message}
-    cost = forecast(study, hits=hits)
+    cost = forecast(study, hits=hits, completed=completed)
     return {
         "n_planned": planned,
         "hits": hits,

@@ -206,7 +206,8 @@ def _page(
     tokens_refused: dict[str, DomainError] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    cost, statuses = cost_context(study).get("cost"), channel_statuses(study)
+    cost = cost_context(study).get("cost")
+    statuses = channel_statuses(study, cost.maximum if cost else None)
     people = cost.people if cost else None
     can_change = held_right(request.user, study) in {Right.CHANGE, Right.OWN}
     is_first = not any(status.channel for status in statuses)

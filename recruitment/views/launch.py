@@ -72,9 +72,9 @@ class Row:
 @shows_study
 def launch(request: HttpRequest, study: Study) -> HttpResponse:
     prefetch_related_objects([study], "channels")  # which several checks look at
-    costs, current = cost_context(study), shown_checks(study)
-    most = costs["cost"].maximum if "cost" in costs else None
     progress = progress_of(study)
+    costs, current = cost_context(study, progress.completed), shown_checks(study)
+    most = costs["cost"].maximum if "cost" in costs else None
     if study.status == Study.Status.OPEN:
         shown = {check.code for check in current}
         now = [*somebody_can_enter(study, most)]
