@@ -125,7 +125,8 @@ class RoleCount:
 
 def role_counts(study: Study) -> list[RoleCount]:
     """Return how many reference units of each role there are, and how many to make."""
-    rows = study.units.order_by().values_list("role").annotate(n=Count("pk"))
+    references = study.units.exclude(role=Unit.Role.MAIN).order_by()
+    rows = references.values_list("role").annotate(n=Count("pk"))
     present, needed = dict(rows), reference_units_needed(study)
     return [
         RoleCount(role, name, present.get(role, 0), needed.get(role, 0))

@@ -84,7 +84,8 @@ def stages_of(study: Study) -> Stages:
         "instances": count_of(Instance.objects.filter(dataset=study.dataset_id), "dataset"),
         "scored": _instances_of(scores),
         "drawn": _instances_of(study.selected.all()),
-        "units": count_of(study.units.filter(role=Unit.Role.MAIN)),
+        # An index has all units, and another the few that are not main.
+        "units": count_of(study.units.all()) - count_of(study.units.exclude(role=Unit.Role.MAIN)),
         "hits": count_of(study.hits.main()),
         "places": count_of(study.places.all()),
     }

@@ -127,18 +127,24 @@ def similarities_left(study: Study) -> list[str]:
     by the model that it has. Texts are never removed without their scores, so sums tell whether
     all texts of a pair of systems have been scored, unless an instance lacks one of them.
     """
-    texts = Generation.objects.filter(system__dataset=study.dataset_id)
-    n_texts = Counter(dict(texts.values_list("system").annotate(n=Count("pk"))))
     scored = _texts_scored(study)
     if not scored:
-        return [*SIMILARITIES] if n_texts else []
+        texts = Generation.objects.filter(system__dataset=study.dataset_id)
+        return [*SIMILARITIES] if texts.exists() else []
     pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
+    n_texts = _texts_of({system.pk for pair in pairs for system in pair})
     wanted = {(a.pk, b.pk): n_texts[a.pk] + n_texts[b.pk] for a, b in pairs}
     return [
         name
         for name in SIMILARITIES
         if any(scored.get((name, *pair)) != n for pair, n in wanted.items())
     ]
+
+
+def _texts_of(systems: set[int]) -> Counter[int]:
+    """Count the texts of systems from an index alone: neither the order nor the texts are looked at."""
+    texts = Generation.objects.filter(system__in=systems).order_by()
+    return Counter(dict(texts.values_list("system").annotate(n=Count("system"))))
 
 
 def _texts_scored(study: Study) -> dict[tuple[str, int, int], int]:
