@@ -42,10 +42,9 @@ MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
 MORE_STATEMENTS = {
     "Progress": 21,
     "Participants & payments": 13,
-    "Step: Launch": 23,
+    "Step: Launch": 22,
     "Step: Generate & select": 17,
     "Step: Quality": 15,
-    "Step: Recruit": 13,
     "Studies": 14,
 }
 NOW, SCALE = "now()", "preference:tie"

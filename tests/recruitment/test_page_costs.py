@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import Participation
 from metrics.results.services import refresh_report
-from recruitment.models import Channel, Payment
+from recruitment.models import Channel, Payment, Submission
 from studies.models import Study
 from tests.annotation.annotators import annotator
 from tests.recruitment.test_money import CHANNELS
@@ -108,6 +109,14 @@ def test_costs_take_as_few_statements_for_many_channels(client, study):
         values = {"study": study, "provider": provider, "defaults": {"settings": settings}}
         Channel.objects.get_or_create(**values)
     assert len(statements(client, address)) == n <= LIMIT
+
+
+def test_while_nobody_waits_people_are_read_in_the_order_in_which_they_came(client, study: Study):
+    """Whoever waits comes first, and to find them takes a look at everybody."""
+    address = reverse("recruitment:ledger", args=[study.pk])
+    assert [sql for sql in statements(client, address) if "ORDER BY CASE" in sql]
+    Submission.objects.update(settled_at=timezone.now())
+    assert not [sql for sql in statements(client, address) if "ORDER BY CASE" in sql]
 
 
 @pytest.mark.parametrize("name", ["recruitment:ledger", "metrics:dashboard", "metrics:attention"])
