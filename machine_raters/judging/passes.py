@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
 
 from annotation.models import HIT, HITUnit, Rating
 from machine_raters.models import Baseline, Judge, JudgeCriterion
@@ -116,10 +116,17 @@ def passes(judge: Judge, units: Iterable[Unit], orders: Orders) -> Iterator[tupl
 
 
 def answered(question: JudgeCriterion, units: Collection[int]) -> set[Pass]:
-    """Return what the judge has answered already, and is therefore never asked again."""
-    ratings = Rating.objects.filter(
-        rater=question.judge.rater, criterion=question.criterion, unit__in=units, superseded=False
-    ).values_list("unit", "assignment__order", "assignment__run")
+    """Return what the judge has answered already, and is therefore never asked again.
+
+    Sums have no index, so these few units are looked up, and not all that the judge has rated so far.
+    """
+    theirs = {"by": question.judge.rater_id, "of": question.criterion_id}
+    ratings = (
+        Rating.objects.filter(unit__in=units, superseded=False)
+        .alias(by=F("rater") + 0, of=F("criterion") + 0)
+        .filter(**theirs)
+        .values_list("unit", "assignment__order", "assignment__run")
+    )
     return {Pass(*row) for row in ratings}
 
 

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.counts import progress_of
 from annotation.models import Participation
 from metrics.collecting.facts import money_facts
 from metrics.collecting.needs import needs_of
@@ -77,7 +78,9 @@ def test_every_page_expects_the_same_cost_to_the_cent(study, fee):
     Study.objects.update(reward=Decimal("1.01"))
     study = Study.objects.get(pk=study.pk)
     listed = spending_of(Study.objects.annotate(**plan_counts()))[study.pk]
-    expected = forecast(study, hits=study.hits.main().count()).total
+    hits, completed = study.hits.main().count(), progress_of(study).completed
+    expected = forecast(study, hits=hits).total
+    assert forecast(study, hits=hits, completed=completed).total == expected
     assert costs(study)[3] == listed.paid.total + listed.committed.total == expected
 
 

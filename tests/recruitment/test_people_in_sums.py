@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rater
 from recruitment.admission import maximum
-from recruitment.costs import forecast
 from recruitment.ledger import LISTS, SUBMITTED, WITHOUT_RATINGS, due, ledger, listed_by_study
 from recruitment.models import Channel, Payment, Submission
 from recruitment.pay import Cost, Pay
@@ -259,13 +258,3 @@ def test_the_most_that_people_can_get_is_the_sum_of_what_each_can_get(rng):
         came = [one for one in came if one.may_earn or one.was_paid]
         assert limit.people == len(came)
         assert limit.reserved == sum((one.reserved(planned) for one in came), Decimal(0))
-
-
-def test_the_cost_is_the_same_whoever_counted_the_responses(rng):
-    study = a_study(rng)
-    completed = sum(place.completed_at is not None for place in study.places.all())
-    hits = study.hits.main().count()
-    cost = forecast(study, hits=hits).cost
-    assert cost == forecast(study, hits=hits, completed=completed).cost
-    if cost is not None and study.reward is not None:
-        assert cost != forecast(study, hits=hits, completed=completed + 1).cost

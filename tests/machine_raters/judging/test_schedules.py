@@ -1,11 +1,14 @@
 """Which comparisons a judge is asked about: all, symmetric, without repeats or at random."""
 
+import re
 from collections import Counter
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Rating
-from machine_raters.judging.passes import Items, comparisons_of
+from machine_raters.judging.passes import Items, answered, comparisons_of
 from machine_raters.services.machine_raters import start_machine_rater
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
@@ -44,6 +47,22 @@ def test_random_draws_pairs_and_orders_together(study):
     counts = orders(study, comparisons="random", budget=20)
     assert sum(len(shown) * number for shown, number in counts.items()) == 20
     assert set(counts) == {("ab",), ("ba",), ("ab", "ba")}
+
+
+def test_what_was_answered_is_looked_up_by_item(study):
+    """Or each part of a job would read all that the judge has rated so far."""
+    [question] = judge_for(study).questions.all()
+    with CaptureQueriesContext(connection) as captured:
+        assert answered(question, {1, 2}) == set()
+    sql, explain = captured[-1]["sql"], "EXPLAIN QUERY PLAN"
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":  # it would read a small table as a whole
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            explain = "EXPLAIN"
+        cursor.execute(f"{explain} {sql}")
+        plan = str(cursor.fetchall())
+    assert re.search(r"annotation_rating.*(Index Cond: .|\()unit_id", plan)
+    assert not re.search(r"(rater|criterion)_id ?=", plan)
 
 
 @pytest.mark.sampled(2)
