@@ -359,9 +359,9 @@ class CheckRecord:
         return self.right + self.failed
 
     @property
-    def dots(self) -> str:
+    def dots(self) -> tuple[str, str]:
         """A filled dot for each check that was passed and an empty one for each other, if they are few."""
-        return "●" * self.right + "○" * self.failed if self.of <= MOST_DOTS else ""
+        return ("●" * self.right, "○" * self.failed) if self.of <= MOST_DOTS else ("", "")
 
 
 def check_record(participation: Participation) -> CheckRecord:

@@ -54,7 +54,8 @@ from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
 )
-from tiebreak.reading.figures.raters.bias import bias_figure
+from tiebreak.reading.figures.raters.bias import TITLE as BIAS_TITLE
+from tiebreak.reading.figures.raters.bias import bias_figure, bias_finding
 from tiebreak.reading.figures.raters.consistency import (
     consistency_figure,
     set_shares_figure,
@@ -242,10 +243,13 @@ def _each_machine(shown: Shown) -> list[Figure]:
 
 
 def _rater_measures(shown: Shown) -> dict[str, Any]:
-    rows = rater_measures(shown.about)
+    rows, bias = rater_measures(shown.about), shown.about.bias
     numbers, why = reason_once([row.numbers[0] for row in rows])
     rows = [replace(row, numbers=[one]) for row, one in zip(rows, numbers, strict=True)]
-    return {"measures": rows, "without_interval": why}
+    verdict = ""
+    if bias and any(row.cases == "preferences" for row in rows):
+        verdict = bias_finding(bias)[0] if shown.states_findings else BIAS_TITLE
+    return {"measures": rows, "verdict": verdict, "without_interval": why}
 
 
 def _chosen_machine(shown: Shown) -> dict[str, Any]:

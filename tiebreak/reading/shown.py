@@ -1,18 +1,20 @@
 """Arranging a report for the dashboard, with headings, tables and figures."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isclose, isnan, nan
 from string import ascii_lowercase
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.agreement_findings import agreement_finding
 from tiebreak.reading.charts.axes import padded
 from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import interval_glyph, range_glyph, shares_glyph
 from tiebreak.reading.charts.svg import Kind, Svg, kinds_of
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
+from tiebreak.reading.figures.raters.bias import preferred_shares
 from tiebreak.reading.figures.systems.leaderboard import both_ways
 from tiebreak.reading.findings import (
     best_first,
@@ -58,6 +60,7 @@ BY_STRENGTH = "Rank by Bradley–Terry strength"
 ELO, SEP_ELO = "Elo rating", "Elo rating weighted by separability"
 SHARED_RANK = "Rank, shared where intervals overlap (only reproduces HREF, table 5)"
 UNWEIGHTED = (ELO, SEP_ELO)
+WHOLE = partial(in_digits, decimals=0)
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 # In the literature, percentage agreement means agreeing pairs; in Elangovan et al. it does not.
 # Both compare within pairs of systems.
@@ -270,7 +273,7 @@ def _measure(title: str, estimates: list[Estimate]) -> Row:
         if title == "Bradley–Terry strength" and low < 0 < high:
             numbers.append(number(estimate, low=low, high=high, reference=0.0))
             continue
-        shown = number(estimate, low=0, decimals=0 if are_whole else None)
+        shown = number(estimate, low=0, words=WHOLE if are_whole else in_digits)
         numbers.append(shown if title == "Win rate" else replace(shown, glyph=Svg()))
     return Row(title, 0, "", numbers)
 
@@ -406,22 +409,15 @@ def machine_biases(section: CriterionSection) -> list[Row]:
 
 
 def rater_measures(section: CriterionSection) -> list[Row]:
-    """Return what else than agreement says whether the annotators can be trusted, over all items.
-
-    A title's words in brackets, which say how it is measured, are the row's `share`.
-    """
-    sets = consistency_sets(section)
-    measures = {
-        "preferences": _biases(section.bias) if section.bias else {},
-        "rating sets": {"Consistency": sets.consistency} if sets and sets.n else {},
-    }
-    return [
-        Row(name, one.n, share.rstrip(")"), [number(one)], cases)
-        for cases, estimates in measures.items()
-        for title, one in estimates.items()
-        if one.is_defined
-        for name, _, share in [title.partition(" (")]
-    ]
+    """Return what else than agreement says whether the annotators can be trusted, over all items."""
+    sets, rows = consistency_sets(section), []
+    for name, one in (preferred_shares(section.bias) if section.bias else {}).items():
+        share = number(one, low=0, reference=0.5, words=percent)
+        rows += [Row(name, one.n, "", [share], "preferences")] * one.is_defined
+    if sets and sets.n and sets.consistency.is_defined:
+        found = sets.consistency
+        rows.append(Row("Consistency", found.n, "", [number(found)], "rating sets"))
+    return rows
 
 
 def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
@@ -510,13 +506,13 @@ def number(
     low: float = -1.0,
     high: float = 1.0,
     kind: Kind = "human",
-    decimals: int | None = None,
+    words: Callable[[float], str] = in_digits,
     reference: float | None = None,
 ) -> Number:
     if not estimate.is_defined:
         return Number("–", "", Svg(), f"Undefined. {estimate.reason}")
     interval = ""
     if estimate.has_interval:
-        interval = f"{in_digits(estimate.low, decimals)} to {in_digits(estimate.high, decimals)}"
+        interval = f"{words(estimate.low)} to {words(estimate.high)}"
     glyph = interval_glyph(estimate, low=low, high=high, kind=kind, reference=reference)
-    return Number(in_digits(estimate.value, decimals), interval, glyph, estimate.reason or "")
+    return Number(words(estimate.value), interval, glyph, estimate.reason or "")

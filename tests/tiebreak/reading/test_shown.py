@@ -21,15 +21,15 @@ from tests.metrics.studies import preferences, report_of
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
-from tiebreak.digits import in_digits
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.figures.files import CONTENT_TYPES
+from tiebreak.reading.figures.raters.bias import preferred_shares
 from tiebreak.reading.figures.systems.systems import machine_win_rates_figure
 from tiebreak.reading.findings import STRATA, best_first, stratum_name
 from tiebreak.reading.shown import (
     BY_MACHINE,
     BY_STRENGTH,
     RULE,
-    bias_estimates,
     head_to_head,
     machine_biases,
     rater_measures,
@@ -103,8 +103,11 @@ def test_coefficients_of_agreement_stand_in_their_table_and_not_above_it_too(cli
 def test_a_measure_says_what_it_is_computed_from():
     rows = preferences([[1, -1, 1], [1, 1, 0]] * 12, side_a=("left", "right"))
     about = report_of(rows).criteria["preference"]
-    measures = {f"{row.name} ({row.share})": row for row in rater_measures(about)}
-    biases = [measures.pop(name) for name in bias_estimates(about.bias) if name in measures]
+    measures = {row.name: row for row in rater_measures(about)}
+    shares = preferred_shares(about.bias)
+    biases = [measures.pop(name) for name in shares if name in measures]
+    (position,) = biases
+    assert position.numbers[0].text == percent(about.bias.position.value + 0.5)
     assert {row.cases for row in biases} == {"preferences"}
     assert max(row.n for row in biases) > about.n_units
     assert {row.cases for row in measures.values()} <= {"rating sets"}

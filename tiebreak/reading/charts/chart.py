@@ -61,6 +61,11 @@ class ItemsName(str):
         words, known = self.parts
         return ItemsName.of(words, self.key, ", ".join(filter(None, (known, note))))
 
+    def without(self, said: str) -> "ItemsName":
+        """Return the name without the words that stand above it."""
+        words, note = (part.replace(said, "", 1) for part in self.parts)
+        return ItemsName.of(words, self.key, note)
+
 
 def key_in(name: object) -> Key:
     """Return the class of items that a name stands for, if it stands for one."""
@@ -190,9 +195,11 @@ def _html(strip: Strip, address: str | None = None) -> str:
     if strip.css == "group":
         heading = f'<span class="group">{link_to(escape(strip.name), address)}</span>'
         return f'<div class="strip heading">{_plot(strip)}{heading}</div>'
-    short = shortened(strip.name)
-    title = "" if short == strip.name else f' title="{escape(strip.name)}"'
+    words, note = strip.name.parts if isinstance(strip.name, ItemsName) else (strip.name, "")
+    short = shortened(words)
+    title = "" if short == words else f' title="{escape(strip.name)}"'
     name = link_to(escape(short), address)
+    name += f' <span class="note">{escape(note)}</span>' if note else ""
     parts = f'<span class="name"{title}>{name}</span>' if strip.name else ""
     parts += _plot(strip)
     if strip.words:

@@ -12,6 +12,7 @@ from tiebreak.reading.charts.chart import (
     NO_KEY,
     NOTHING,
     Chart,
+    ItemsName,
     Key,
     Strip,
     key_in,
@@ -209,7 +210,7 @@ def _range(
 def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
     if row.band and row.band.has_interval:
         ground = partial(_band, ground, axis, row.band)
-    name = row.name.replace(row.under, "", 1)
+    name = row.name.without(row.under) if isinstance(row.name, ItemsName) else row.name
     if not row.marks:
         yield Strip(name, ground, css="group", key=row.key)
     elif not row.drawn:

@@ -26,7 +26,7 @@ from tiebreak.stats import Estimate
 PREFER_FIRST = "Annotators prefer the text shown first"
 PREFER_SHORT = "Annotators prefer the text shown second and shorter texts"
 PREFER_LONG = "Annotators prefer longer texts"
-NO_BIAS = "No position or length bias of annotators is shown"
+NO_BIAS = "No preference for a side or for length is shown"
 OTHERS_UNKNOWN = "; whether others do is not shown"
 
 

@@ -9,9 +9,16 @@ import pytest
 
 from tests.metrics.studies import report_of
 from tests.tiebreak.reading.figures.test_differences import THIRD, TWO, of
-from tests.tiebreak.reading.findings.situations import base, interval, with_rates, without_interval
+from tests.tiebreak.reading.findings.situations import (
+    UNDEFINED,
+    base,
+    interval,
+    with_biases,
+    with_rates,
+    without_interval,
+)
 from tests.tiebreak.report.sections.systems.test_simultaneous import rows as ratings_of
-from tiebreak.digits import in_digits
+from tiebreak.digits import in_digits, percent
 from tiebreak.reading.agreement_findings import agreement_finding
 from tiebreak.reading.document.summary import summary
 from tiebreak.reading.figures.planning.smallest_difference import (
@@ -20,9 +27,13 @@ from tiebreak.reading.figures.planning.smallest_difference import (
     smallest_difference_figure,
 )
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
+from tiebreak.reading.figures.raters.bias import TITLE as BIAS_TITLE
+from tiebreak.reading.figures.raters.bias import bias_finding, preferred_shares
 from tiebreak.reading.findings import win_rate_finding
 from tiebreak.reading.leading_numbers import pair_rates
 from tiebreak.reading.messages import WITH_THESE
+from tiebreak.reading.shown import rater_measures
+from tiebreak.report.model.raters import Bias
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import StratumSection
 from tiebreak.stats import Estimate, RankSet
@@ -160,10 +171,9 @@ def test_a_heading_on_agreement_says_where_only_as_the_intervals_do():
             alphas.setdefault(one.stratifier, []).append(one.human_human.krippendorff_alpha)
         if "alike" in where:
             most, least = alphas["separability"][0], alphas["separability"][-1]
-            claims_least = "least alike" in where and "not shown where least" not in where
+            claims_least = where != "; where texts are least alike, not shown"
             assert is_shown(least) or not claims_least
-            assert is_shown(most) or where.endswith("not shown where most alike")
-            assert where.endswith("not shown where most alike") == (not is_shown(most))
+            assert (where == "; where texts are most alike, not shown") == (not is_shown(most))
             assert least.low > most.high or ", more where texts are least" not in where
             assert most.low > least.high or ", more where texts are most" not in where
         elif where:
@@ -176,6 +186,46 @@ def test_a_heading_on_agreement_says_where_only_as_the_intervals_do():
             assert (f"not shown in {missing} of" in where) == bool(missing)
     assert len(seen) == 10
     assert any("more where" in where for where in seen)
+
+
+def test_a_heading_on_preferences_for_a_side_or_length_says_only_what_the_intervals_below_it_do():
+    seen = set()
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        odd = [UNDEFINED, without_interval(0.1)]
+        biases = [
+            odd[seed % 2] if rng.random() < 0.2 else around(rng, 0, rng.choice([0.02, 0.2]))
+            for _ in range(4)
+        ]
+        section = with_biases(*biases[:2])
+        if seed % 3:
+            together = Bias(position=biases[2], length=biases[3])
+            section = replace(section, bias=replace(section.bias, simultaneous=together))
+        heading, _ = bias_finding(section.bias)
+        first, longer = preferred_shares(section.bias).values()
+        below = [row for row in rater_measures(section) if row.cases == "preferences"]
+        assert [row.numbers[0].text for row in below] == [
+            percent(one.value) for one in (first, longer) if one.is_defined
+        ]
+        whose = [first.scope.raters, longer.scope.raters]
+        known = {"a side": first, "length": longer}
+        known = {name: one for name, one in known.items() if one.has_interval}
+        seen.add(re.sub("first|second", "n", heading.replace("shorter", "longer")))
+        if heading.startswith("No preference"):
+            assert all(one.low <= 0.5 <= one.high for one in known.values())
+            assert heading == f"No preference for {' or for '.join(known)} is shown"
+        elif "prefer" in heading and "whether others do" not in heading:
+            assert ("shown first" in heading) == (first.low > 0.5)
+            assert ("shown second" in heading) == (first.high < 0.5)
+            assert ("longer" in heading) == (longer.low > 0.5)
+            assert ("shorter" in heading) == (longer.high < 0.5)
+            assert heading.startswith("Annotators") or "these" in whose
+        elif known:
+            assert heading.startswith("These annotators")
+            assert all(one.low <= 0.5 <= one.high for one in known.values())
+        else:
+            assert heading == BIAS_TITLE
+    assert len(seen) >= 11
 
 
 def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_the_rest_needs():

@@ -1,12 +1,14 @@
 """The figure of position and length bias."""
 
 from dataclasses import replace
+from math import nan
 
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind, kinds_of
 from tiebreak.reading.figures.figure import Figure, about_thick_lines, empty_figure, table_of
 from tiebreak.reading.findings import scope_sentence, scope_suffix
-from tiebreak.report.model.raters import Bias
+from tiebreak.report.model.fields import Estimates
+from tiebreak.report.model.raters import Bias, BiasSection
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate, undefined
 
@@ -28,7 +30,7 @@ def bias_figure(section: CriterionSection) -> Figure:
     kinds = kinds_of(section.bias.machines, section.simple_raters)
     for machine, bias in sorted(section.bias.machines.items()):
         rows += _rows(machine, bias, kinds[machine])
-    finding, scope = _finding(section.bias.simultaneous or section.bias)
+    finding, scope = bias_finding(section.bias)
     chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
     reasons = (section.bias.position.reason, section.bias.length.reason)
     sentence = " ".join(filter(None, [scope if chart else "", *dict.fromkeys(reasons)]))
@@ -43,12 +45,31 @@ def _rows(name: str, bias: Bias, kind: Kind) -> list[IntervalRow]:
     ]
 
 
-def _finding(bias: Bias) -> tuple[str, str]:
+def preferred_shares(section: BiasSection) -> Estimates:
+    """Return the shares of preferences within pairs of systems that annotators' biases are of.
+
+    Without a bias they are one half. Their intervals hold simultaneously, as those of the finding do.
+    """
+    bias = section.simultaneous or section
+    return {
+        "Text shown first preferred": _share(bias.position, 1.0),
+        "Longer text preferred": _share(bias.length, 0.5),
+    }
+
+
+def _share(bias: Estimate, scale: float) -> Estimate:
+    """Return the share that a bias, in other units, is above one half."""
+    value, low, high = (0.5 + scale * end for end in (bias.value, bias.low, bias.high))
+    return replace(bias, value=value, low=low, high=high, standard_error=nan, narrower=())
+
+
+def bias_finding(section: BiasSection) -> tuple[str, str]:
     """Return which biases the intervals show for annotators, or else for these alone, and who they apply to.
 
     The intervals hold simultaneously, because the heading has both tests.
     """
-    named = {"position": bias.position, "length": bias.length}
+    bias = section.simultaneous or section
+    named = {"a side": bias.position, "length": bias.length}
     known = {name: one for name, one in named.items() if one.has_interval}
     if not known:
         return TITLE, scope_sentence(bias.position)
@@ -63,7 +84,7 @@ def _finding(bias: Bias) -> tuple[str, str]:
     elif shown := _preferred(Bias(*of_these_raters)):
         of_these, who, end = True, "These annotators", "; whether others do is not shown"
     else:
-        heading = f"No {' or '.join(known)} bias of annotators is shown"
+        heading = f"No preference for {' or for '.join(known)} is shown"
         return f"{heading}{scope_suffix(first)}", scope_sentence(first)
     heading = f"{who} prefer {' and '.join(shown)}{scope_suffix(first)}{end}"
     return heading, scope_sentence(first, of_these=of_these)
