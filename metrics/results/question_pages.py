@@ -54,8 +54,7 @@ from tiebreak.reading.figures.raters.agreement import (
     agreement_figure,
     machine_figures,
 )
-from tiebreak.reading.figures.raters.bias import TITLE as BIAS_TITLE
-from tiebreak.reading.figures.raters.bias import bias_figure, bias_finding
+from tiebreak.reading.figures.raters.bias import TITLE as BIAS_TITLE, bias_figure, bias_finding
 from tiebreak.reading.figures.raters.consistency import (
     consistency_figure,
     set_shares_figure,

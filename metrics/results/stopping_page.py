@@ -11,10 +11,10 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.ledger import Ledger
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
-from tiebreak.digits import in_digits, money, rounded
+from tiebreak.digits import in_digits, money
 from tiebreak.reading.figures.planning.smallest_difference import (
+    precisions,
     reached_at,
-    smallest_differences,
 )
 from tiebreak.reading.messages import NO_PLAN_KNOWN, NOTHING_SHOWN
 from tiebreak.reading.while_open import sequence_finding, still_missing
@@ -50,7 +50,6 @@ def stopping_context(study: Study, section: CriterionSection) -> dict[str, Any]:
         "now": _now(study, stopping),
         "closing": CLOSED_EARLY if study.status == Study.Status.CLOSED else CLOSING_EARLY,
         "needed": _rows(study, section, stopping),
-        "within_a_pair": _within_a_pair(section),
         "more_buys": _more_buys(study, section) if stopping.is_reached else [],
         "for_excluded": _for_excluded(study) if stopping.is_reached else "",
         "assumes": NEEDED_ASSUMES,
@@ -95,18 +94,18 @@ def _more(
 
 
 def _more_buys(study: Study, section: CriterionSection) -> list[tuple[str, str, str]]:
-    """Return the smallest difference that a study of each size would see, its ratings and their cost.
+    """Return how precisely a study of each size would tell a pair's win rate, its ratings and their cost.
 
     Among the sizes is that which the picture names.
     """
     cost = cost_in_words(study, section)
     if cost is None:
         return []
-    sees = smallest_differences(section)
+    told = precisions(section)
     sizes = {section.n_ratings * times for times in SIZES}
     if reached := reached_at(section):
         sizes.add(reached)
-    return [(in_digits(sees[n]), f"{n:,}", cost(n)) for n in sorted(sizes & sees.keys())]
+    return [(f"±{in_digits(told[n])}", f"{n:,}", cost(n)) for n in sorted(sizes & told.keys())]
 
 
 def cost_in_words(study: Study, section: CriterionSection) -> Callable[[float], str] | None:
@@ -128,18 +127,7 @@ def _for_excluded(study: Study) -> str:
         return ""
     n, cost = Ledger(study, database_now()).excluded
     annotators = "an excluded annotator" if n == 1 else f"{n} excluded annotators"
-    return f", and {money(cost.total)} {study.currency} for {annotators}" if n else ""
-
-
-def _within_a_pair(section: CriterionSection) -> str:
-    """Return an example of the smallest difference of a pair's win rates, p and 1 − p."""
-    least = smallest_differences(section).get(section.n_ratings)
-    if least is None:
-        return ""
-    least = float(rounded(least, 2))  # whose halves have three decimals at most
-    decimals = 3 if round(100 * least) % 2 else 2
-    rates = in_digits((1 + least) / 2, decimals), in_digits((1 - least) / 2, decimals)
-    return f"A difference of {in_digits(least)} is, for example, {rates[0]} against {rates[1]}."
+    return f"{money(cost.total)} {study.currency} more went to {annotators}." if n else ""
 
 
 def _units(study: Study) -> int:

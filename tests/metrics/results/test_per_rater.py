@@ -100,6 +100,8 @@ def test_the_line_of_a_rater_is_the_exact_interval_of_a_share():
     assert mean_agreement([rows["cy"]]) is None
 
 
-@pytest.mark.parametrize(("record", "dots"), [((2, 1), ("●●", "○")), ((0, 2), ("", "○○")), ((6, 1), ("", ""))])
+@pytest.mark.parametrize(
+    ("record", "dots"), [((2, 1), ("●●", "○")), ((0, 2), ("", "○○")), ((6, 1), ("", ""))]
+)
 def test_gold_checks_are_dots_while_one_can_count_them(record, dots):
     assert CheckRecord(*record).dots == dots

@@ -116,13 +116,13 @@ def test_a_study_with_several_ratings_says_what_one_look_needs():
     assert int(counts[0]) < int(counts[1]) < int(counts[2])
 
 
-def test_four_times_the_ratings_cost_four_times_as_much_and_see_half_the_difference(study):
+def test_four_times_the_ratings_cost_four_times_as_much_and_tell_twice_as_much(study):
     about = section(study)
     assert stopping_context(study, about)["more_buys"] == []  # the plan is not reached yet
     reached = replace(about, stopping=replace(about.stopping, is_reached=True))
     rows = stopping_context(study, reached)["more_buys"]
     # Two pounds for four tasks of one instance each, rated once.
-    costs = {ratings: (float(least), cost) for least, ratings, cost in rows}
+    costs = {ratings: (float(half.removeprefix("±")), cost) for half, ratings, cost in rows}
     assert [costs[n][1] for n in ("24", "48", "96")] == [
         "12.00 GBP",
         "about 24.00 GBP",

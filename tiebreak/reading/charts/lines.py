@@ -40,18 +40,22 @@ def line_chart(
     target: float | None = None,
     target_name: str = "target",
     unit: str = "",
+    sign: str = "",
     noted: Callable[[float], str] | None = None,
 ) -> Chart:
     """Draw lines with a mark at their end, and the target as a horizontal line.
 
     With a `unit` of x, such as "ratings", the numbers of a line's end are written at its mark, with
     what is ``noted`` of x below; of a falling line that reaches the target, those of where it does.
-    The lines then have no legend, and the target has its name at its end.
+    The lines then have no legend, the target has its name at its end that is free, and the axis ends
+    with them. ``sign`` stands before each y.
     """
     drawn = [line for line in lines if line.points]
     if not drawn:
         return NOTHING
-    _, right = padded([x for line in drawn for x, _ in line.points], include=0.0)
+    right = max(x for line in drawn for x, _ in line.points)
+    if not unit:
+        _, right = padded([right], include=0.0)
     heights = [y for line in drawn for _, y in line.points]
     _, top = padded([*heights, *([] if target is None else [target])], include=0.0)
     x, y = Axis(0.0, right, is_of_counts=True), Axis(0.0, top)
@@ -63,22 +67,25 @@ def line_chart(
             height = 1 - y.at(target)
             yield canvas.line((0, height), (1, height), "reference")
             if unit:
-                # A narrow page has no room for it beside the line.
-                yield canvas.text((1, height), named, "y-tick", dy=-6, data_n=1)
+                # A narrow page has no room for it beside the line, and neither has a line's end above it.
+                ends_above = any(line.points[-1][1] >= target for line in drawn)
+                at, kind = ((0, height), "start") if ends_above else ((1, height), "y-tick")
+                yield canvas.text(at, named, kind, dx=4 * ends_above, dy=-6, data_n=1)
         for line in drawn:
             yield from _drawn(line, x, y, canvas)
             for point in _told(line, target) if unit else ():
-                at, words = (x.at(point[0]), 1 - y.at(point[1])), _numbers(point, unit)
+                at, words = (x.at(point[0]), 1 - y.at(point[1])), _numbers(point, unit, sign)
                 if point != line.points[-1]:
                     yield canvas.mark(at, line.kind, words)
                 note = noted(point[0]) if noted else ""
                 # Beside a falling line there is room above at its right, and below at its left.
                 top = -12 - LINE_HEIGHT * bool(note) if at[0] < 1 - END else 20
-                yield words_at(canvas, at, words, dy=top)
-                yield words_at(canvas, at, note, dy=top + LINE_HEIGHT) if note else ""
+                yield words_at(canvas, at, words, dy=top, font_weight=600)
+                below = {"dy": top + LINE_HEIGHT, "font_weight": 600}
+                yield words_at(canvas, at, note, **below) if note else ""
 
     words = "; ".join(map(partial(_in_words, target=target), drawn))
-    named = f"{target_name} {in_digits(target)}" if target is not None else ""
+    named = f"{target_name} {sign}{in_digits(target)}" if target is not None else ""
     legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
     legend = () if unit else (*legend, *[("reference", named)] * bool(named))
     below = x_axis(x, x_label)
@@ -103,8 +110,8 @@ def _told(line: Line, target: float | None) -> list[Point]:
     return [reached] if is_forecast or last < FAR * reached[0] else [reached, line.points[-1]]
 
 
-def _numbers(point: Point, unit: str) -> str:
-    return f"{point[0]:,.0f} {unit}: {in_digits(point[1])}"
+def _numbers(point: Point, unit: str, sign: str) -> str:
+    return f"{point[0]:,.0f} {unit}: {sign}{in_digits(point[1])}"
 
 
 def _drawn(line: Line, x: Axis, y: Axis, canvas: Canvas) -> Iterator[str]:

@@ -36,6 +36,7 @@ HEADINGS = {
     "low_these_raters": "these raters alone, from",
     "high_these_raters": "these raters alone, to",
     "low_all_at_once": "for all systems at once, from",
+    "half_width": "win rate to ±",
     "high_all_at_once": "for all systems at once, to",
 }
 # Before the estimate, columns of these names are counts.

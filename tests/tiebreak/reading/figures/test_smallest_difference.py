@@ -14,9 +14,9 @@ from tiebreak.reading.charts.intervals import LEAST_SPAN, IntervalRow, Mark, int
 from tiebreak.reading.figures.of_report import figures_of
 from tiebreak.reading.figures.planning.smallest_difference import (
     MOST_TIMES,
+    PRECISION,
     TOLD,
     smallest_difference_figure,
-    usual_target,
 )
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
 from tiebreak.reading.leading_numbers import leading_numbers, pair_rates
@@ -32,11 +32,15 @@ def test_it_falls_with_the_root_of_the_number_of_ratings(rows):
     rates = section.systems.simultaneous.pairs.values()
     now = max(smallest_difference(rate).value for rate in rates)
     figure = smallest_difference_figure(section)
-    points, drawing = dict(figure.rows), figure.chart.file()
+    points, drawing = {n: least for n, _, least in figure.rows}, figure.chart.file()
     # Only the size of this study is marked as it, with its numbers in the picture.
     assert drawing.count("<title>this study: ") == 1
-    assert f">{section.n_ratings:,} ratings: {in_digits(now)}<" in drawing
     n = len(rows)
+    told = {n: half for n, half, _ in figure.rows}
+    assert f">{n:,} ratings: ±{in_digits(told[n])}<" in drawing
+    pair = max(rates, key=lambda rate: smallest_difference(rate).value)
+    assert told[n] == pytest.approx((pair.high - pair.low) / 2)
+    assert told[4 * n] == pytest.approx(told[n] / 2)
     assert points[n] == pytest.approx(now)
     assert points[4 * n] == pytest.approx(now / 2)
     assert points[n // 4] == pytest.approx(now * 2)
@@ -56,21 +60,25 @@ def test_the_answer_is_marked_where_the_forecast_reaches_the_usual_precision(tim
     """The mark is in the picture however many times the ratings it needs, up to a limit."""
     section = with_interval(sqrt(times) * USUAL_WIDTH / 2)
     figure, reached = smallest_difference_figure(section), round(times * section.n_ratings)
-    target = usual_target(section)
-    assert dict(figure.rows)[reached] == pytest.approx(target)
-    assert f">{reached:,} ratings: {in_digits(target)}<" in figure.chart.file()
+    told = {n: half for n, half, _ in figure.rows}
+    assert told[reached] == pytest.approx(USUAL_WIDTH / 2)
+    assert f">{reached:,} ratings: {PRECISION}<" in figure.chart.file()
     assert f"{reached:,}" in figure.sentence
+    # The forecast and the axis end there, and the table goes on.
+    assert f"{reached:,}" in figure.chart.words
+    assert f" {max(told):,}" not in figure.chart.words or max(told) == reached
 
 
 @pytest.mark.parametrize(("times", "marks"), [(0.1, 2), (0.5, 3), (1.5 * MOST_TIMES, 2)])
 def test_a_precision_that_was_reached_or_is_out_of_sight_moves_no_answer(times, marks):
     section = with_interval(sqrt(times) * USUAL_WIDTH / 2)
     figure = smallest_difference_figure(section)
-    page, now = figure.chart.page(), dict(figure.rows)[section.n_ratings]
+    told = {n: half for n, half, _ in figure.rows}
+    page, now = figure.chart.page(), told[section.n_ratings]
     assert len(re.findall('<line[^>]*class="reference"', page)) == 1
     assert page.count("<title>") == marks
-    assert f">{section.n_ratings:,} ratings: {in_digits(now)}<" in page
-    assert max(dict(figure.rows)) == 4 * section.n_ratings
+    assert f">{section.n_ratings:,} ratings: ±{in_digits(now)}<" in page
+    assert max(told) == 4 * section.n_ratings
     assert TOLD not in figure.sentence
 
 

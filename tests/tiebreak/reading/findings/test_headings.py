@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import pytest
@@ -27,8 +28,7 @@ from tiebreak.reading.figures.planning.smallest_difference import (
     smallest_difference_figure,
 )
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
-from tiebreak.reading.figures.raters.bias import TITLE as BIAS_TITLE
-from tiebreak.reading.figures.raters.bias import bias_finding, preferred_shares
+from tiebreak.reading.figures.raters.bias import TITLE as BIAS_TITLE, bias_finding, preferred_shares
 from tiebreak.reading.findings import win_rate_finding
 from tiebreak.reading.leading_numbers import pair_rates
 from tiebreak.reading.messages import WITH_THESE
@@ -230,7 +230,7 @@ def test_a_heading_on_preferences_for_a_side_or_length_says_only_what_the_interv
 
 def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_the_rest_needs():
     section, seen = of([*TWO, *THIRD]), set()
-    names = [*section.systems.simultaneous.pairs]
+    names = [*section.systems.simultaneous.pairs, "b vs c"]
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         n, scale = rng.integers(1, len(names) + 1), rng.choice([0.03, 0.1, 0.3])
@@ -254,7 +254,22 @@ def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_t
         said = heading.removeprefix(WITH_THESE)
         assert len(said.split()) <= 15
         if undecided and settled:
-            assert said.startswith(f"{settled} of {len(rates)} pairs settled")
+            pairs = {name: name.split(" vs ") for name in rates}
+            systems = {system for pair in pairs.values() for system in pair}
+            told = {
+                s for s in systems if all(excludes_half(rates[p]) for p in pairs if s in pairs[p])
+            }
+            seen.add(said.split()[0])
+            if said.lower().startswith("enough for"):
+                # All pairs are known, one system's are settled, and no other pair is.
+                assert len(rates) == comb(len(systems), 2)
+                assert said[len("enough for ") :].partition(";")[0] == told.pop()
+                assert not told
+                assert settled == len(systems) - 1
+                assert "for the other two takes" in said or "the other two are known" in said
+            else:
+                assert said.startswith(f"{settled} of {len(rates)} pairs settled")
+                assert len(told) != 1 or len(rates) < comb(len(systems), 2)
         else:
             none = ("No pair is settled", "No difference is shown")
             assert said.startswith(none) == bool(undecided)
@@ -267,3 +282,4 @@ def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_t
         else:
             assert not found
     assert len(seen) >= 7
+    assert {"Enough", "enough"} <= seen

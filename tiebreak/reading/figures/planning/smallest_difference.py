@@ -1,9 +1,9 @@
-"""The smallest difference of two systems that a study can see, and what more ratings would change."""
+"""How precisely a study tells win rates, what it can see, and what more ratings would change."""
 
 from collections.abc import Callable, Mapping
-from math import isnan, sqrt
+from math import comb, isnan, sqrt
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import in_digits, rounded
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
@@ -13,8 +13,8 @@ from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
 
 NAME = "smallest-difference"
-TITLE = "Smallest difference by number of ratings"
-COLUMNS = ("ratings", "difference")
+TITLE = "Precision of a win rate by number of ratings"
+COLUMNS = ("ratings", "half_width", "difference")
 # From a quarter of the ratings to four times as many.
 TIMES = tuple(2 ** (step / 4) for step in range(-8, 9))
 MOST_TIMES = 16  # as many ratings, up to which the usual precision is in sight
@@ -22,15 +22,16 @@ NEARLY, FEW_TIMES = (
     1.05,
     3,
 )  # below which a precision is reached, and a number of times has a decimal
-PRECISION = f"±{USUAL_WIDTH / 2:g}"
+USUAL = USUAL_WIDTH / 2
+PRECISION = f"±{USUAL:g}"
 TOLD = f"a win rate to {PRECISION}"
 READING = (
-    "The line shows the smallest difference of a pair's two win rates, p and 1 − p, that four of five studies of a size would"
-    " show, for the pair of systems that needs the largest. The dashed part is a forecast: it supposes that"
+    "The line shows how precisely a study of a size tells a pair's win rate: half the width of its 95% interval, for"
+    " the pair of systems of which it sees the least. The dashed part is a forecast: it supposes that"
     " instances and annotators grow in the same proportion and are like those of this study. More instances"
-    f" for the same annotators gain less. The horizontal line is what a study sees that tells the win rate of that pair"
-    f" to ±{USUAL_WIDTH / 2:g}, by a 95% interval. The true difference may be smaller than what any affordable study"
-    " can see."
+    f" for the same annotators gain less. The horizontal line is {PRECISION}. A study sees a difference of the two win"
+    " rates, p and 1 − p, if four of five studies like it would show it, and the true difference may be smaller than"
+    " what any affordable study can see."
 )
 
 
@@ -54,6 +55,14 @@ def usual_target(section: CriterionSection) -> float:
     pair, now, _ = hardest_pair(section)
     rate = pair_rates(section)[pair]
     return now.value * USUAL_WIDTH / (rate.high - rate.low)
+
+
+def precisions(section: CriterionSection) -> dict[int, float]:
+    """Return half the width of the hardest pair's interval in studies of several numbers of ratings, a forecast."""
+    sees = smallest_differences(section)
+    target = usual_target(section) if sees else 1.0
+    # Rounded, so that the number that reaches the usual precision is not beside it by the error of a product.
+    return {n: round(USUAL * least / target, 12) for n, least in sees.items()}
 
 
 def _open(section: CriterionSection) -> dict[str, Estimate]:
@@ -82,8 +91,26 @@ def _answer(section: CriterionSection) -> str:
         return f"No difference is shown{_need(still_open, '')}"
     if len(still_open) == n:
         return f"No pair is settled{_need(still_open, '')}"
+    if settled := _settled_system(rates, still_open):
+        system, others = settled
+        enough = f"{whose}enough for " if whose else "Enough for "
+        return f"{enough}{system}{_need(still_open, others)}"
     others = "the other" if len(still_open) == 1 else "the others"
     return f"{whose}{len(shown)} of {n} pairs settled{_need(still_open, others)}"
+
+
+def _settled_system(
+    rates: Mapping[str, Estimate], still_open: Mapping[str, Estimate]
+) -> tuple[str, str] | None:
+    """Return the one system that is told apart from each other one, if no two others are, and what to call these."""
+    pairs = {name: frozenset(name.split(" vs ")) for name in rates}
+    systems = frozenset[str]().union(*pairs.values())
+    others = frozenset[str]().union(*(pairs[name] for name in still_open))
+    is_complete = len(rates) == comb(len(systems), 2)
+    if not is_complete or len(systems - others) != 1 or len(still_open) < comb(len(others), 2):
+        return None
+    (system,) = systems - others
+    return system, f"the other {'two' if len(others) == 2 else len(others)}"
 
 
 def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
@@ -93,7 +120,7 @@ def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
     # Widths fall with the root of the number of ratings, so the widest needs the most.
     times = max((rate.high - rate.low) / USUAL_WIDTH for rate in still_open.values()) ** 2
     if times < NEARLY:
-        verb = "is" if len(still_open) == 1 else "are"
+        verb = "is" if whose == "the other" else "are"
         return f", known to {PRECISION}" if not whose else f"; {whose} {verb} known to {PRECISION}"
     told = f"{PRECISION} for {whose}" if whose else PRECISION
     if times > MOST_TIMES:
@@ -106,35 +133,37 @@ def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
 def _sentence(pair: str, least: float, n_pairs: int, reached: int | None) -> str:
     sees = f"This study sees differences from {in_digits(least)} on"
     of = f", which is for {pair}; other pairs need less" if n_pairs > 1 else ""
+    least = float(rounded(least, 2))  # whose halves have three decimals at most
+    decimals = 3 if round(100 * least) % 2 else 2
+    rates = in_digits((1 + least) / 2, decimals), in_digits((1 - least) / 2, decimals)
+    sees += f" ({rates[0]} against {rates[1]}, for example)"
     many = f" About {reached:,} ratings would tell {TOLD}." if reached else ""
     return f"{sees}{of}.{many}"
 
 
 def reached_at(section: CriterionSection) -> int | None:
     """Return the number of ratings, above those that there are, that tell a win rate to a usual precision."""
-    sees = smallest_differences(section)
-    target = usual_target(section) if sees else 0.0
-    if sees.get(section.n_ratings, 0.0) <= target:
+    told = precisions(section)
+    if told.get(section.n_ratings, 0.0) <= USUAL:
         return None
-    return next((n for n, least in sees.items() if least <= target), None)
+    return next((n for n, half in told.items() if half <= USUAL), None)
 
 
 def smallest_difference_figure(
     section: CriterionSection, cost: Callable[[float], str] | None = None
 ) -> Figure:
-    """Return how the smallest difference falls with the number of ratings, which is a forecast.
+    """Return how precisely more ratings would tell a win rate, which is a forecast.
 
     ``cost`` says what a number of ratings costs, beside the numbers of ratings that are named.
     """
     pair, now, n_pairs = hardest_pair(section)
     if isnan(now.value):
         return empty_figure(NAME, TITLE, now.reason or "")
-    size, target = section.n_ratings, usual_target(section)
-    points = list(smallest_differences(section).items())
-    so_far = tuple((n, least) for n, least in points if n <= size and least < 1)
-    ahead = tuple((n, least) for n, least in points if n >= size)
-    reached = reached_at(section)
-    finding = _answer(section)
+    size, sees, told = section.n_ratings, smallest_differences(section), precisions(section)
+    known = [n for n in told if n >= size or sees[n] < 1]
+    reached, finding = reached_at(section), _answer(section)
+    so_far = tuple((n, told[n]) for n in known if n <= size)
+    ahead = tuple((n, told[n]) for n in known if size <= n <= (reached or n))
     return Figure(
         NAME,
         finding,
@@ -143,14 +172,15 @@ def smallest_difference_figure(
             [Line("human-open", "forecast", ahead), Line("human", "this study", so_far)],
             finding=finding,
             x_label="ratings by annotators",
-            y_label="difference of two win rates within a pair",
-            target=target,
-            target_name=f"tells {TOLD}:",
+            y_label="win rate of a pair, known to ±",
+            target=USUAL,
+            target_name="usual precision:",
             unit="ratings",
+            sign="±",
             noted=cost,
         ),
         COLUMNS,
-        tuple(dict.fromkeys(so_far + ahead)),
+        tuple((n, told[n], sees[n]) for n in known),
         READING,
         title=TITLE,
     )
