@@ -10,6 +10,7 @@ from metrics.licensing.evidence import SECTION, Evidence
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.results.sections import refresh_section, stored_section
 from studies.models import Study
+from tiebreak.reading.annotator_tests import UNDECIDED
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import ReplacementStratum
@@ -67,7 +68,9 @@ def _tested(rows: Sequence[Evidence], strata: Sequence[ReplacementStratum]) -> I
             alike.setdefault((row.machine, row.outcome_in_short), []).append(row)
     for (machine, state), of in sorted(alike.items()):
         names = ", ".join(_name(row.stratum, strata) for row in of)
-        yield KindsRow(machine, state.capitalize(), names, of[0].shortly if len(of) == 1 else "")
+        # Not to pass shows nothing either way.
+        verdict = UNDECIDED if state == "not passed" else state.capitalize()
+        yield KindsRow(machine, verdict, names, of[0].shortly if len(of) == 1 else "")
 
 
 def _name(stratum: ReplacementStratum, strata: Sequence[ReplacementStratum]) -> str:

@@ -26,18 +26,15 @@ ADVANTAGE = (
     " advantage probability ρ. It can be high while ω is low, because ω asks what is shown for each annotator alone."
 )
 PASSED, NOT_PASSED, NOT_TESTED, NOT_KNOWN = "Passed", "Not passed", "Not tested", "Not known"
+UNDECIDED = "Undecided"
 MATCHED = "shown to match {matched}; {needed} are needed"
 TOO_FEW = "too few ratings per annotator"
-IS_AS_GOOD = (
-    f"There are {TOO_FEW}: its labels equal an annotator's as often ({{machine}}) as annotators' equal each other's"
-    " ({people}), but each annotator is compared on their own items alone."
-)
+RATES = "{machine}, annotators {people}"  # how often labels equal an annotator's
+IS_AS_GOOD = f"{TOO_FEW.capitalize()} ({RATES})."
 LESS_OFTEN = "less often than they do with each other"
-IS_BELOW = f"It agrees with annotators {LESS_OFTEN} ({{machine}} and {{people}})."
+IS_BELOW = f"{RATES}: agrees less often."
 NOT_BEYOND_CHANCE = "no agreement beyond chance is shown"
-IS_OPEN = (
-    f"Whether it agrees with annotators {LESS_OFTEN} is not shown ({{machine}} and {{people}})."
-)
+IS_OPEN = f"{RATES}: not shown to agree less often."
 IS_CHANCE = f"{NOT_BEYOND_CHANCE.capitalize()}, so it cannot stand in."
 OF_ALL_PLANNED = "It is stated of all ratings, once as many are there as were planned."
 NOT_STORED = (
@@ -61,6 +58,13 @@ class TestRow:
     matched: str
     needed: int
     why: str
+    is_worse: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Whether it may stand in, which is undecided where nothing is shown either way."""
+        is_open = self.state == NOT_PASSED or self.why == IS_CHANCE
+        return UNDECIDED if is_open and not self.is_worse else self.state
 
     @property
     def outcome(self) -> str:
@@ -116,6 +120,7 @@ def _row(section: CriterionSection, machine: str, states_findings: bool) -> Test
         matched(test),
         needed(test),
         why,
+        state == NOT_PASSED and _is_worse(section, machine),
     )
 
 
@@ -153,6 +158,11 @@ def is_below(found: NoiseCeiling) -> bool:
 def is_as_good(found: NoiseCeiling) -> bool:
     """Return whether the machine rater agrees with an annotator as often as two annotators do."""
     return found.agreement.value >= found.annotators.value
+
+
+def _is_worse(section: CriterionSection, machine: str) -> bool:
+    found = (section.noise_ceiling or {}).get(machine)
+    return found is not None and is_below(found)
 
 
 def matched(test: AnnotatorTestSection) -> str:

@@ -22,7 +22,7 @@ def test_the_page_says_on_which_kinds_a_machine_passes(study, admin_client):
     refresh_report_task(study.pk)
     shown = {row.state: row for row in stored_kinds(study, "preference", 0.2)}
     assert (shown["Passed"].machine, shown["Passed"].items) == ("judge", "easy")
-    assert "hard" in shown["Not passed"].items
+    assert "hard" in shown["Undecided"].items
     page = admin_client.get(reverse("metrics:results-tab", args=[study.pk, "machines"]))
     assert page.content.decode().count("data-kinds") == len(page.context["by_kind"]) >= 2
 

@@ -1,27 +1,56 @@
 """Charts of what raters cost and how well they agree, on an axis of powers of ten."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.chart import (
-    END,
     LINE_HEIGHT,
     NOTHING,
     SIZES,
     Chart,
-    words_at,
     x_axis,
     x_grid,
     y_grid,
 )
 from tiebreak.reading.charts.curves import Series, drawn_points, field_chart
-from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Point
+from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, width_of
 from tiebreak.stats import Estimate
 
 LINE = LINE_HEIGHT / SIZES["field"]  # of the height of a plot
-REACH = 0.45  # of the width of a plot, within which names would meet
+NARROW = 230  # pixels of the width of the narrowest plot, in which names take most of it
+ASIDE = 10  # pixels between a mark and its name
+GAP = ASIDE / NARROW
+
+
+@dataclass(frozen=True)
+class Box:
+    """What something covers of a plot, in shares of its sides."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    @property
+    def is_inside(self) -> bool:
+        return min(self.left, self.top) >= 0 and max(self.right, self.bottom) <= 1
+
+    def meets(self, other: "Box") -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words that begin or end at a mark, or so many pixels beside it, and what they cover at most."""
+
+    at: float
+    box: Box
+    style: str
+    dx: int
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +98,9 @@ def cost_chart(
     ends = [end for one in known for end in (one.value, one.low, one.high)]
     low, high = padded([*ends, bound.value])
     y = Axis(max(low, 0.0), min(high, 1.0))
-    labels = _labels(raters, x, y, 1 - y.at(bound.value) - LINE / 2 if bound.is_defined else -1.0)
+    at_most = 1 - y.at(bound.value)
+    taken = [Box(1 - width_of(name) / NARROW, 1, at_most - LINE, at_most)] * bound.is_defined
+    labels = names_at_marks(raters, x, y, taken)
 
     def draw(canvas: Canvas) -> Iterator[str]:
         yield x_grid(canvas, x)
@@ -81,10 +112,9 @@ def cost_chart(
             yield canvas.line((0, 1 - y.at(bound.value)), (1, 1 - y.at(bound.value)), "reference")
         for rater in raters:
             yield from drawn_points(rater, x, y, canvas)
-        for at, words in labels:
-            # Beside its mark: at the right, or where there is no room, at the left.
-            aside = {"dx": 10, "dy": 5} if at[0] < 1 - END else {"dx": -10, "dy": 5}
-            yield words_at(canvas, at, words, **aside, font_weight=600)
+        for one in labels:
+            at = one.at, (one.box.top + one.box.bottom) / 2
+            yield canvas.text(at, one.words, one.style, dx=one.dx, dy=5, font_weight=600)
         if bound.is_defined:
             yield canvas.text((1, 1 - y.at(bound.value)), name, "y-tick", dy=-5)
 
@@ -102,22 +132,44 @@ def cost_chart(
     )
 
 
-def _labels(raters: Sequence[Series], x: Axis, y: Axis, taken: float) -> list[tuple[Point, str]]:
-    """Return where the names of raters stand: at their marks, or below what stands there already.
+def names_at_marks(raters: Sequence[Series], x: Axis, y: Axis, taken: Sequence[Box]) -> list[Label]:
+    """Return where the names of raters stand: at their marks, or else below or above their intervals.
 
-    Raters that are too many to differ in their marks have none. `taken` is a height at the right.
+    A name is not on the interval of another rater, nor on what is `taken`, as far as there is room.
+    Raters that are too many to differ in their marks have none.
     """
-    placed = [(1.0, taken)]
-    found = []
-    for at, name in sorted(
-        ((x.at(cost), 1 - y.at(one.value)), rater.name)
-        for rater in raters
-        for cost, one in rater.drawn
-        if len(raters) <= MAX_MARKS
-    ):
-        height = at[1]
-        while any(abs(at[0] - left) < REACH and abs(height - top) < LINE for left, top in placed):
-            height += LINE
-        placed.append((at[0], height))
-        found.append(((at[0], height), name))
+    marks = [(x.at(cost), rater.name, one) for rater in raters for cost, one in rater.drawn]
+    if len(raters) > MAX_MARKS:
+        return []
+    lines = {name: _line(at, one, y) for at, name, one in marks}
+    choices = []
+    for at, name, one in marks:
+        others = [*taken, *(line for other, line in lines.items() if other != name)]
+        places = _places(at, 1 - y.at(one.value), lines[name], width_of(name) / NARROW)
+        free = [place for place in places if not any(map(place.box.meets, others))]
+        choices.append((len(free), name, free or places[:1]))
+    found: list[Label] = []
+    for _, name, places in sorted(choices, key=lambda choice: choice[:2]):  # the least free first
+        free = [one for one in places if not any(one.box.meets(other.box) for other in found)]
+        found.append(replace((free or places)[0], words=name))
     return found
+
+
+def _line(at: float, one: Estimate, y: Axis) -> Box:
+    ends = (one.high, one.low) if one.has_interval else (one.value, one.value)
+    top, bottom = (1 - y.at(end) for end in ends)
+    return Box(at - GAP / 2, at + GAP / 2, top, bottom)
+
+
+def _places(at: float, height: float, line: Box, wide: float) -> list[Label]:
+    """Return where a name has room in the plot, or if it has none, at the right of its mark."""
+    middles = height, line.bottom + LINE / 2, line.top - LINE / 2
+    places = [
+        Label(at, Box(*ends, middle - LINE / 2, middle + LINE / 2), style, dx)
+        for middle, aside in zip(middles, (GAP, 0, 0), strict=True)
+        for ends, style, dx in (
+            ((at + aside, at + aside + wide), "start", ASIDE * bool(aside)),
+            ((at - aside - wide, at - aside), "y-tick", -ASIDE * bool(aside)),
+        )
+    ]
+    return [label for label in places if label.box.is_inside] or places[:1]

@@ -67,15 +67,16 @@ class TableChart(Chart):
             f"<tr><th scope='row'>{_rater(row)}</th>{self._cells(row, drawn)}</tr>"
             for row, drawn in zip(self.rows, cells, strict=True)
         )
-        lines = "; ".join(filter(None, (self.label, self.below))), *self.reasons
-        label = "".join(f"<p class='axis'>{escape(line)}</p>" for line in lines)
-        # Where rows are blocks, nothing stands in the corner.
-        above = f"<p class='axis narrow'>{escape(self.corner)}</p>" if self.corner else ""
+        key = "; ".join(filter(None, (self.label, self.below)))
+        key = f"<p class='axis'>{escape(f'{key[:1].upper()}{key[1:]}')}</p>" if key else ""
+        reasons = "".join(f"<p class='axis'>{escape(reason)}</p>" for reason in self.reasons)
+        # What the columns are stands where the picture is explained, and in the corner of a file.
+        first = "Rater" * bool(self.corner)
         table = (
             f"<table class='chart' aria-label='{escape(self.finding)}'>"
-            f"<thead><tr><td class='note'>{escape(self.corner)}</td>{heads}</tr></thead><tbody>{body}</tbody></table>"
+            f"<thead><tr><td class='note'>{first}</td>{heads}</tr></thead><tbody>{body}</tbody></table>"
         )
-        return Svg(f"<div class='chart-box'>{above}{table}{label}</div>")
+        return Svg(f"<div class='chart-box'>{key}{table}{reasons}</div>")
 
     def _head(self, column: Column) -> str:
         name = link_to(escape(shortened(column.name)), self.links.get(column.key))

@@ -11,7 +11,6 @@ from tests.tiebreak.reading.findings.situations import (
     with_alpha,
 )
 from tiebreak.reading.annotator_tests import (
-    LESS_OFTEN,
     NOT_BEYOND_CHANCE,
     TOO_FEW as FEW,
     annotator_tests,
@@ -126,7 +125,7 @@ STANDING_IN = (
     Case(
         "it is not shown that the one that does not pass agrees less often",
         lambda: in_table(0.25),
-        ("less often than they do with each other is not shown (0.65 and 0.70)",),
+        ("0.65, annotators 0.70: not shown to agree less often.",),
         (),
     ),
     Case(
@@ -144,12 +143,19 @@ STANDING_IN = (
     Case(
         "the table's reason where the machine agrees as often as annotators do",
         lambda: in_table(0.25, agreement=(0.66, 0.8)),
-        (FEW, "(0.73)", "(0.70)", "shown to match 1 of 4 annotators; 2 are needed"),
+        (
+            FEW.capitalize(),
+            "(0.73, annotators 0.70)",
+            "shown to match 1 of 4 annotators; 2 are needed",
+        ),
     ),
     Case(
         "the table's reason where all are below annotators",
         lambda: in_table(0.2, agreement=(0.4, 0.6)),
-        (LESS_OFTEN, "(0.50 and 0.70)", "shown to match 1 of 4 annotators; 2 are needed"),
+        (
+            "0.50, annotators 0.70: agrees less often.",
+            "shown to match 1 of 4 annotators; 2 are needed",
+        ),
     ),
     Case(
         "none passes, and the machine agrees as often as annotators do",

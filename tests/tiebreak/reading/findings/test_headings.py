@@ -10,6 +10,7 @@ import pytest
 
 from tests.metrics.studies import report_of
 from tests.tiebreak.reading.figures.test_differences import THIRD, TWO, of
+from tests.tiebreak.reading.findings.machine_cases import section_with
 from tests.tiebreak.reading.findings.situations import (
     UNDEFINED,
     base,
@@ -21,6 +22,7 @@ from tests.tiebreak.reading.findings.situations import (
 from tests.tiebreak.report.sections.systems.test_simultaneous import rows as ratings_of
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.agreement_findings import agreement_finding
+from tiebreak.reading.annotator_tests import annotator_tests, is_beyond_chance
 from tiebreak.reading.document.summary import summary
 from tiebreak.reading.figures.planning.smallest_difference import (
     MOST_TIMES,
@@ -226,6 +228,30 @@ def test_a_heading_on_preferences_for_a_side_or_length_says_only_what_the_interv
         else:
             assert heading == BIAS_TITLE
     assert len(seen) >= 11
+
+
+def test_a_verdict_on_a_machine_rater_is_no_more_than_its_intervals_show():
+    seen = set()
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        ends = rng.uniform(0.4, 0.8, 2)
+        rate = rng.choice([0.25, 0.75])
+        section = section_with(
+            rate, agreement=tuple(sorted(ends)), beyond_chance=bool(rng.random() < 0.5)
+        )
+        (row,) = annotator_tests(section, states_findings=True).rows
+        (found,) = section.noise_ceiling.values()
+        is_below = found.agreement.high < found.annotators.low
+        is_beyond = is_beyond_chance(section, row.machine)
+        seen.add((row.verdict, row.why.split(":")[-1].split(" (")[0]))
+        assert (row.verdict == "Passed") == (rate >= 0.5 and is_beyond)
+        assert (row.verdict == "Not passed") == (rate < 0.5 and is_below)
+        assert ("agrees less often" in row.why) == (row.verdict == "Not passed")
+        assert not annotator_tests(section, states_findings=False).rows[0].is_worse
+        if "not shown" in row.why or "Too few" in row.why:
+            assert row.verdict == "Undecided"
+    assert {verdict for verdict, _ in seen} == {"Passed", "Undecided", "Not passed"}
+    assert len(seen) == 5
 
 
 def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_the_rest_needs():

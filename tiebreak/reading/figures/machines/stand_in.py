@@ -46,8 +46,9 @@ EQUAL_LABELS_READING = (
     " by chance, so do not look for the kind in which a machine rater does best. The machine rater with the largest"
     " share"
 ) + HIGHEST_FIRST
-EQUAL_LABELS_AXIS = "share of labels equal to those of one annotator"
-EQUAL_LABELS_KEY = "band: two annotators, dashed: best possible machine"
+EQUAL_LABELS_AXIS = "share of labels equal to one annotator's"
+EQUAL_LABELS_KEY = "band: another annotator, dashed: best possible machine"
+COLUMNS_ARE = " The columns have items {kind}."
 SEPARABILITY = (
     " Separability (separability_raw in the ratings) is how much more alike two texts of one system are than two of"
     " different systems: at 0, not at all."
@@ -127,6 +128,8 @@ def _labels_figure(
     ]
     table = ("rater", "kind of item", *ESTIMATE_COLUMNS), estimate_rows(named)
     reading = EQUAL_LABELS_READING.format(first=first)
+    if corner:
+        reading += COLUMNS_ARE.format(kind=f"{corner[:1].lower()}{corner[1:]}")
     reading += SEPARABILITY * (strata[-1].stratifier == "separability")
     return Figure(name, finding, sentence, chart, *table, reading)
 

@@ -3,15 +3,19 @@
 import re
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from tests.metrics.studies import report_of
 from tests.tiebreak.reading.figures.machines.test_stand_in import RULE, rows
+from tiebreak.reading.charts.axes import Axis
 from tiebreak.reading.charts.chart import LINE_HEIGHT, WIDTH
-from tiebreak.reading.charts.costs import Decades
+from tiebreak.reading.charts.costs import Box, Decades, names_at_marks
+from tiebreak.reading.charts.curves import Series
 from tiebreak.reading.figures.machines.costs import DEARER, TITLE, cost_figure
 from tiebreak.reading.figures.machines.stand_in import BEST_POSSIBLE
 from tiebreak.report.model.report import CriterionSection
+from tiebreak.stats import Estimate
 
 JUDGE = "a judge"
 
@@ -49,6 +53,30 @@ def test_names_at_marks_do_not_stand_on_each_other(section):
     assert len(texts) == 3
     for (x, y), (left, top) in combinations([(float(x), float(y)) for x, y in texts], 2):
         assert abs(x - left) > WIDTH / 4 or abs(y - top) >= LINE_HEIGHT - 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_on_a_phone_no_name_stands_on_another_rater_where_there_is_room_elsewhere(seed):
+    rng = np.random.default_rng(seed)
+    raters = []
+    for n in range(rng.integers(2, 5)):
+        value, half = rng.uniform(0.5, 0.7), rng.uniform(0.02, 0.08)
+        one = Estimate(value, value - half, value + half, n=60)
+        raters.append(Series("machine", f"judge {n}", ((10.0 ** rng.uniform(-2, 2), one),)))
+    x = Decades.of([cost for one in raters for cost, _ in one.points])
+    y = Axis(0.3, 0.9)
+    labels = {one.words: one for one in names_at_marks(raters, x, y, ())}
+    assert len(labels) == len(raters)
+    crossed = 0
+    for one in raters:
+        ((cost, found),) = one.points
+        line = Box(x.at(cost), x.at(cost), 1 - y.at(found.high), 1 - y.at(found.low))
+        crossed += sum(line.meets(label.box) for name, label in labels.items() if name != one.name)
+        label = labels[one.name]
+        assert label.at == x.at(cost)
+        assert label.box.is_inside or label.dx > 0
+    crossed += sum(a.box.meets(b.box) for a, b in combinations(labels.values(), 2))
+    assert crossed == 0 or len(raters) == 4
 
 
 @pytest.mark.parametrize("costs", [{}, {"annotators": 0.5}, {"annotators": 0.5, "gone": 0.1}])
