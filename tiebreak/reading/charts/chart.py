@@ -147,7 +147,7 @@ class Chart:
         key = f'<div class="key">{key}</div>' if key else ""
         body = "".join(_html(strip, self.links.get(strip.key)) for strip in self.strips)
         if self.below:
-            body += _html(Strip(words=self.below, css="axis"))
+            body += _html(Strip(words=self.below, css="axis below"))
         css = "chart with-y" if self.has_y_axis else "chart"
         # A picture hides the links in it from screen readers, which a group does not.
         role = "group" if self.links else "img"
@@ -199,7 +199,7 @@ def _html(strip: Strip, address: str | None = None) -> str:
     short = shortened(words)
     title = "" if short == words else f' title="{escape(strip.name)}"'
     name = link_to(escape(short), address)
-    name += f' <span class="note">{escape(note)}</span>' if note else ""
+    name += f' <small class="note">{escape(note)}</small>' if note else ""
     parts = f'<span class="name"{title}>{name}</span>' if strip.name else ""
     parts += _plot(strip)
     if strip.words:

@@ -82,14 +82,15 @@ def interval_glyph(
     kind: Kind = "human",
     reference: float | None = None,
 ) -> Svg:
-    """Draw a value with its interval on a small axis as wide as a page's style sheet has it.
+    """Draw a value with the interval that is printed beside it on a small axis as wide as a page's style sheet has it.
 
     Without an interval, the number says as much. ``reference`` is drawn as a dashed line, in place of the middle of the axis.
     """
     if not estimate.has_interval:
         return Svg()
     axis, canvas = Axis(low, high), Fluid()
-    drawn, line = Mark(kind, estimate), "tick" if reference is None else "reference"
+    drawn = Mark(kind, replace(estimate, narrower=()))
+    line = "tick" if reference is None else "reference"
     if reference is None:
         reference = 0.0 if low < 0 else (low + high) / 2
     middle = axis.at(reference)
