@@ -32,6 +32,15 @@ def in_digits(number: float, decimals: int | None = None) -> str:
     return text.replace("-", "−" if float(text) else "")
 
 
+def in_thousands(n: int) -> str:
+    """Return a count, with a comma between its thousands.
+
+    >>> in_thousands(1080)
+    '1,080'
+    """
+    return f"{n:,}"
+
+
 def small_in_digits(number: float) -> str:
     """Return a change from one item to the next or a variance, which may differ by a hundredth only."""
     return in_digits(number, 3)

@@ -103,6 +103,26 @@ def test_results_fit(live_server, chromium_page: Page, tmp_path, width, scheme):
             check(chromium_page)
 
 
+@pytest.mark.parametrize("width", [1440, 360])
+def test_the_page_that_is_chosen_is_bold_and_moves_no_other(
+    live_server, chromium_page: Page, tmp_path, width
+):
+    study, places = rated_elsewhere(tmp_path), set()
+    chromium_page.set_viewport_size({"width": width, "height": 900})
+    open_dashboard(chromium_page, live_server.url, study)
+    questions = [page for page in PAGES if not page.part_of]
+    for page in questions:
+        chromium_page.goto(f"{live_server.url}/studies/{study.pk}/results/{page.slug}/")
+        links = chromium_page.locator(".study-nav ul > li > a")
+        bold, *lefts = links.evaluate_all(
+            """links => [links.filter(one => getComputedStyle(one).fontWeight >= 600).map(one => one.ariaCurrent),
+                ...links.map(one => one.getBoundingClientRect().left)]"""
+        )
+        assert bold == ["page"]
+        places.add(tuple(lefts))
+    assert len(places) == 1
+
+
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
 
 

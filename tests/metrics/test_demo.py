@@ -1,12 +1,14 @@
 """The demo shows what it is said to show, and its studies look as if they had run here."""
 
 import random
+import re
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
 
 import tiebreak
 from annotation.counts import progress_of
@@ -21,6 +23,7 @@ from machine_raters.services.rating_costs import rating_costs
 from metrics.demo import demo_study_of, half_way_demo_of, load_demo, start_demo
 from metrics.models import ReportSnapshot
 from metrics.removing import delete_simulated_study
+from metrics.results.question_pages import PAGES
 from metrics.results.selectors import stored_report
 from recruitment.ledger import ledger
 from recruitment.models import Payment
@@ -87,6 +90,18 @@ def test_the_invented_judges_have_invented_costs_and_say_so(ruth, finished, clie
     assert "cost-agreement" in {figure.name for figure in figures["figures"]}
     page = client.get(reverse("machine_raters:judges", args=[finished.pk])).content.decode()
     assert page.count("all simulated") == 2
+
+
+def test_thousands_have_one_form_on_every_page_of_results(finished, ruth, client):
+    """The demo has 1,080 ratings; times, years and seeds are no counts."""
+    client.force_login(ruth)
+    for part in PAGES:
+        address = reverse("metrics:results-tab", args=[finished.pk, part.slug])
+        main = fromstring(client.get(address).text).xpath("//main")[0]
+        text = " ".join(main.xpath(".//text()[not(ancestor::script or ancestor::style)]"))
+        text = re.sub(r"seed \d+|\b(19|20)\d\d\b", "", text)
+        assert "1,080 rating" in text, part.slug
+        assert re.findall(r"(?<![\w.,−])\d{4,}(?![\w.])", text) == [], part.slug
 
 
 def test_one_system_wins_and_the_others_are_not_told_apart(results):

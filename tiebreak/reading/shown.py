@@ -7,7 +7,7 @@ from functools import partial
 from math import isclose, isnan, nan
 from string import ascii_lowercase
 
-from tiebreak.digits import in_digits, percent
+from tiebreak.digits import in_digits, in_thousands, percent
 from tiebreak.reading.agreement_findings import agreement_finding
 from tiebreak.reading.charts.axes import padded
 from tiebreak.reading.charts.chart import ItemsName
@@ -253,7 +253,7 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
         if not states_lead:  # as in the picture
             estimates = [without_interval(one) for one in estimates]
         rows.append(_measure(title, estimates))
-    items = [str(rates[name].n) for name in names]
+    items = [in_thousands(rates[name].n) for name in names]
     if len(set(items)) == 1:
         notes.append(f"Items of each system: {items[0]}.")
     else:

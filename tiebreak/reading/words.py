@@ -97,8 +97,8 @@ def ratings_in_words(report: Report) -> str:
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun, such as `1 HIT` or `3 HITs`."""
-    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+    """Return the number with its noun, such as `1 HIT` or `1,080 HITs`."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def question_about(what: str, name: str) -> str:

@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tiebreak.digits import duration, in_digits, p_in_digits, percent, small_in_digits
+from tiebreak.digits import (
+    duration,
+    in_digits,
+    in_thousands,
+    p_in_digits,
+    percent,
+    small_in_digits,
+)
 from tiebreak.reading.charts.chart import NOTHING, Chart
 from tiebreak.reading.charts.intervals import IntervalRow
 from tiebreak.reading.charts.svg import Kind
@@ -127,7 +134,7 @@ class Figure:
         if isinstance(cell, str):
             return cell
         if not isinstance(cell, float):
-            return missing if cell is None else str(cell)
+            return missing if cell is None else in_thousands(cell)
         if P_VALUE.search(column) or self.name.startswith(P_FIGURES):
             return p_in_digits(cell)
         if self.name == SLOPES:
