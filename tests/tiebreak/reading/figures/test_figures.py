@@ -48,6 +48,7 @@ from tiebreak.reading.leading_numbers import leading_numbers
 from tiebreak.reading.messages import OTHERS_OPEN, THICK, TOO_FEW
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.stats import Estimate
+from tiebreak.stats.core.results import NarrowerInterval, Scope
 
 SIDES = ("left", "right")
 
@@ -198,6 +199,8 @@ def test_what_thick_lines_are_stands_in_the_picture(section):
 def test_a_number_without_an_interval_has_no_picture_beside_it():
     assert not interval_glyph(Estimate(0.5, n=9))
     drawn = interval_glyph(Estimate(0.5, low=0.4, high=0.6, n=9))
+    both = (NarrowerInterval(0.45, 0.55, Scope("new", "these"), "bootstrap"),)
+    assert interval_glyph(Estimate(0.5, low=0.4, high=0.6, n=9, narrower=both)) == drawn
     assert 'x1="70%"' in drawn  # of the width that the page gives it
     assert "viewBox" not in drawn
 

@@ -205,6 +205,9 @@ def test_a_heading_on_preferences_for_a_side_or_length_says_only_what_the_interv
             section = replace(section, bias=replace(section.bias, simultaneous=together))
         heading, _ = bias_finding(section.bias)
         first, longer = preferred_shares(section.bias).values()
+        bias = section.bias.simultaneous or section.bias
+        shares = [(first, 0.5 + bias.position.value), (longer, (1 + bias.length.value) / 2)]
+        assert all(one.value == pytest.approx(share, nan_ok=True) for one, share in shares)
         below = [row for row in rater_measures(section) if row.cases == "preferences"]
         assert [row.numbers[0].text for row in below] == [
             percent(one.value) for one in (first, longer) if one.is_defined

@@ -77,6 +77,12 @@ def test_the_table_has_every_rater_and_the_ceiling_in_every_kind_of_item(section
         assert f"{row[at]:.2f}" in page
         assert f"{row[at]:.2f}" in file
     assert page.count("<td data-label") == len(figure.rows)
+    # The key comes first; what the columns are stands with what explains the picture, and in files.
+    assert page.index("dashed: best possible machine") < page.index("<td class='note'>Rater</td>")
+    kind = figure.chart.corner
+    assert kind
+    assert kind not in page
+    assert kind[1:] in figure.reading
     assert all("paid" in drawing and "simple" in drawing for drawing in (page, file))
 
 
