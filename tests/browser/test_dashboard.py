@@ -107,7 +107,7 @@ def test_results_fit(live_server, chromium_page: Page, tmp_path, width, scheme):
 def test_the_page_that_is_chosen_is_bold_and_moves_no_other(
     live_server, chromium_page: Page, tmp_path, width
 ):
-    study, places = rated_elsewhere(tmp_path), set()
+    study, places = rated_elsewhere(tmp_path), []
     chromium_page.set_viewport_size({"width": width, "height": 900})
     open_dashboard(chromium_page, live_server.url, study)
     questions = [page for page in PAGES if not page.part_of]
@@ -119,8 +119,9 @@ def test_the_page_that_is_chosen_is_bold_and_moves_no_other(
                 ...links.map(one => one.getBoundingClientRect().left)]"""
         )
         assert bold == ["page"]
-        places.add(tuple(lefts))
-    assert len(places) == 1
+        places.append(lefts)
+    # Letters are placed on fractions of a pixel.
+    assert all(max(of_one) - min(of_one) < 0.5 for of_one in zip(*places, strict=True))
 
 
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
