@@ -64,13 +64,8 @@ def line_chart(
         yield x_grid(canvas, x)
         yield from y_grid(canvas, y)
         if target is not None:
-            height = 1 - y.at(target)
-            yield canvas.line((0, height), (1, height), "reference")
-            if unit:
-                # A narrow page has no room for it beside the line, and neither has a line's end above it.
-                ends_above = any(line.points[-1][1] >= target for line in drawn)
-                at, kind = ((0, height), "start") if ends_above else ((1, height), "y-tick")
-                yield canvas.text(at, named, kind, dx=4 * ends_above, dy=-6, data_n=1)
+            ends_above = any(line.points[-1][1] >= target for line in drawn)
+            yield from _target(canvas, 1 - y.at(target), named if unit else "", ends_above)
         for line in drawn:
             yield from _drawn(line, x, y, canvas)
             for point in _told(line, target) if unit else ():
@@ -92,6 +87,14 @@ def line_chart(
     return field_chart(
         draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend
     )
+
+
+def _target(canvas: Canvas, height: float, named: str, at_start: bool) -> Iterator[str]:
+    """Draw the target with its name, which stands where no line ends; a narrow page has no room for it."""
+    yield canvas.line((0, height), (1, height), "reference")
+    if named:
+        place, style = (float(not at_start), height), "start" if at_start else "y-tick"
+        yield canvas.text(place, named, style, dx=4 * at_start, dy=-6, data_n=1)
 
 
 def _reached(line: Line, target: float | None) -> Point | None:

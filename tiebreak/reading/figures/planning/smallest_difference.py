@@ -91,8 +91,8 @@ def _answer(section: CriterionSection) -> str:
         return f"No difference is shown{_need(still_open, '')}"
     if len(still_open) == n:
         return f"No pair is settled{_need(still_open, '')}"
-    if settled := _settled_system(rates, still_open):
-        system, others = settled
+    if found := _settled_system(rates, still_open):
+        system, others = found
         enough = f"{whose}enough for " if whose else "Enough for "
         return f"{enough}{system}{_need(still_open, others)}"
     others = "the other" if len(still_open) == 1 else "the others"
