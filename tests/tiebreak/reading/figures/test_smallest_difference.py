@@ -38,8 +38,7 @@ def test_it_falls_with_the_root_of_the_number_of_ratings(rows):
     n = len(rows)
     told = {n: half for n, half, _ in figure.rows}
     assert f">{n:,} ratings: ±{in_digits(told[n])}<" in drawing
-    pair = max(rates, key=lambda rate: smallest_difference(rate).value)
-    assert told[n] == pytest.approx((pair.high - pair.low) / 2)
+    assert told[n] == pytest.approx(max(one.high - one.low for one in rates) / 2)
     assert told[4 * n] == pytest.approx(told[n] / 2)
     assert points[n] == pytest.approx(now)
     assert points[4 * n] == pytest.approx(now / 2)

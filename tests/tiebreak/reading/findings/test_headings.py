@@ -277,6 +277,11 @@ def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_t
         if not figure.chart:
             continue
         heading, rates = figure.finding, pair_rates(made)
+        halves = [(one.high - one.low) / 2 for one in rates.values()]
+        told = {n: half for n, half, _ in figure.rows}
+        assert told[made.n_ratings] == pytest.approx(
+            max(halves)
+        )  # to which any pair's rate is told
         undecided = [one for one in rates.values() if not excludes_half(one)]
         settled = len(rates) - len(undecided)
         assert heading.startswith(WITH_THESE) == (seed % 7 == 0 and settled > 0)

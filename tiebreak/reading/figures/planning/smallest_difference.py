@@ -27,7 +27,7 @@ PRECISION = f"±{USUAL:g}"
 TOLD = f"a win rate to {PRECISION}"
 READING = (
     "The line shows how precisely a study of a size tells a pair's win rate: half the width of its 95% interval, for"
-    " the pair of systems of which it sees the least. The dashed part is a forecast: it supposes that"
+    " the pair of systems whose interval is the widest. The dashed part is a forecast: it supposes that"
     " instances and annotators grow in the same proportion and are like those of this study. More instances"
     f" for the same annotators gain less. The horizontal line is {PRECISION}. A study sees a difference of the two win"
     " rates, p and 1 − p, if four of five studies like it would show it, and the true difference may be smaller than"
@@ -40,29 +40,24 @@ def smallest_differences(section: CriterionSection) -> dict[int, float]:
     _, now, _ = hardest_pair(section)
     if isnan(now.value):
         return {}
-    reach, last = (now.value / usual_target(section)) ** 2, max(TIMES)
+    reach, last = (widest(section) / USUAL_WIDTH) ** 2, max(TIMES)
     further = (1.5 * last, 2 * last, 3 * last, reach) if 1 < reach <= MOST_TIMES else ()
     times = sorted({*TIMES, *(one for one in further if one <= max(reach, last))})
     sizes = {one: round(one * section.n_ratings) for one in times}
     return {n: now.value / sqrt(one) for one, n in sizes.items()}
 
 
-def usual_target(section: CriterionSection) -> float:
-    """Return what a study sees that knows the win rate of the hardest pair to a usual width.
-
-    Both the width and the smallest difference fall with the root of the number of ratings.
-    """
-    pair, now, _ = hardest_pair(section)
-    rate = pair_rates(section)[pair]
-    return now.value * USUAL_WIDTH / (rate.high - rate.low)
+def widest(section: CriterionSection) -> float:
+    """Return the width of the widest interval of a pair's win rate, which falls with the root of the number of ratings."""
+    return max(one.high - one.low for one in pair_rates(section).values() if one.has_interval)
 
 
 def precisions(section: CriterionSection) -> dict[int, float]:
-    """Return half the width of the hardest pair's interval in studies of several numbers of ratings, a forecast."""
+    """Return to what studies of several numbers of ratings tell any pair's win rate: half the widest interval."""
     sees = smallest_differences(section)
-    target = usual_target(section) if sees else 1.0
+    each = widest(section) / 2 / sees[section.n_ratings] if sees else 0.0
     # Rounded, so that the number that reaches the usual precision is not beside it by the error of a product.
-    return {n: round(USUAL * least / target, 12) for n, least in sees.items()}
+    return {n: round(least * each, 12) for n, least in sees.items()}
 
 
 def _open(section: CriterionSection) -> dict[str, Estimate]:
