@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from math import comb, isnan, sqrt
 
-from tiebreak.digits import in_digits, rounded
+from tiebreak.digits import in_digits
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
@@ -128,10 +128,6 @@ def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
 def _sentence(pair: str, least: float, n_pairs: int, reached: int | None) -> str:
     sees = f"This study sees differences from {in_digits(least)} on"
     of = f", which is for {pair}; other pairs need less" if n_pairs > 1 else ""
-    least = float(rounded(least, 2))  # whose halves have three decimals at most
-    decimals = 3 if round(100 * least) % 2 else 2
-    rates = in_digits((1 + least) / 2, decimals), in_digits((1 - least) / 2, decimals)
-    sees += f" ({rates[0]} against {rates[1]}, for example)"
     many = f" About {reached:,} ratings would tell {TOLD}." if reached else ""
     return f"{sees}{of}.{many}"
 
