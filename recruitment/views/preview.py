@@ -54,10 +54,11 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
 @never_cache
 @of_study()
 def typed_preview(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show a page within the Task step, with what is typed there and not saved yet."""
+    """Show a page within the Task step, with what is typed there and not saved yet, or a part of it within Launch."""
     criteria = typed_task(study, request.POST)
     name = request.POST.get("page", request.GET.get("page", "unit"))
-    return _page(request, study, name, criteria, screen="framed", embedded=True)
+    embedded = "part" if "part" in request.GET else "whole"
+    return _page(request, study, name, criteria, screen="framed", embedded=embedded)
 
 
 def _page(
@@ -67,9 +68,12 @@ def _page(
     criteria: Sequence[Criterion],
     *,
     screen: str,
-    embedded: bool = False,
+    embedded: str = "",
 ) -> HttpResponse:
-    """Return a page; an ``embedded`` one runs no script, and a "framed" one has no navigation."""
+    """Return a page; a "framed" one has no navigation, and an ``embedded`` one runs no script.
+
+    Of one embedded as a "part", what stands around the texts and the question is left out.
+    """
     if name not in PAGES:
         raise Http404("The preview has no such page.")
     pages = pages_in(study)

@@ -9,13 +9,13 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import Rating
 from annotation.services.ratings import Answer
-from studies.models import Generation, Membership, Study
+from studies.models import Criterion, Generation, Instance, Membership, Study
 from tests.annotation.answers import submit_rating
 from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.tallies import recount, stored_tallies
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
 from tests.browser.pages import numbers, shown, success
-from tests.studies.factories import make_participation, make_study
+from tests.studies.factories import make_open_study, make_participation, make_study
 
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
 
@@ -112,6 +112,49 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     look(page, "log")
     assert Rating.objects.counted().count() == 5
     assert stored_tallies(study=study) == +recount(study=study)
+
+
+SEEN = ".seen iframe"
+
+
+def test_what_annotators_see_has_both_texts_on_a_phone_and_leaves_the_checks_in_sight(
+    chromium_page: Page, live_server
+):
+    page, ruth = chromium_page, User.objects.create_superuser("ruth", password="a long password")
+    study = make_study(instances=2, member=ruth, comments=True, minutes_per_hit=2)
+    Instance.objects.update(source="A long source. " * 60)
+    Generation.objects.update(text="A summary of it. " * 40)
+    Criterion.objects.update(reason="optional")
+    log_in(page, live_server.url)
+    page.goto(f"{live_server.url}/studies/{study.pk}/launch/")
+    seen = page.frame_locator(SEEN)
+    for width in (1440, 360):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(seen.locator("article")).to_have_count(2)
+        height = page.locator(SEEN).bounding_box()["height"]
+        assert height <= (335 if width > 360 else 600)
+        page.locator(SEEN).scroll_into_view_if_needed()
+        question = seen.locator("fieldset").bounding_box()
+        for part in ("article >> nth=0", "article >> nth=1"):
+            box = seen.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= question["y"]
+        tops = {one.bounding_box()["y"] for one in seen.locator(".choices label").all()}
+        assert len(tops) == 1
+        check_fits(page)
+    steps = page.locator(".study-nav")
+    assert steps.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_what_copies_looks_the_same_on_every_page(chromium_page: Page, live_server):
+    page, ruth = chromium_page, User.objects.create_superuser("ruth", password="a long password")
+    study = make_open_study(instances=1, member=ruth)
+    log_in(page, live_server.url)
+    looks = set()
+    for path in ("", "launch/", "recruitment/"):
+        page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+        look_of = "e => [getComputedStyle(e).color, e.clientHeight, e.clientWidth].join()"
+        looks.add(page.locator(".copy:visible").first.evaluate(look_of))
+    assert len(looks) == 1
 
 
 def test_leaving_with_something_typed_asks_and_sending_it_does_not(

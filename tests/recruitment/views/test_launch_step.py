@@ -12,10 +12,11 @@ from recruitment.models import Channel
 from recruitment.views.launch import LOCAL, ONE_LINE
 from studies.models import Generation, Screening, Study
 from studies.models.settings import FrozenSettings, fields_of
+from tests.annotation.annotators import annotator
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on
 from tests.studies.design.test_step_pages import page_of
-from tests.studies.factories import make_study
+from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +102,29 @@ def test_a_check_has_one_line_whose_rest_opens_unless_it_keeps_the_study_from_op
         opened += len(folded)
     assert opened
     assert "must" in {row.state for row in context["rows"]}
+
+
+def test_all_that_can_be_done_about_checks_is_a_link_at_the_end_of_their_lines(client, study):
+    Study.objects.update(guidelines="")
+    rows = launch_rows(client, study)
+    ends = {code: row.xpath("./*[last()][@class='acts']") for code, row in rows.items()}
+    assert all(ends[code] for code in ("no_guidelines", "not_planned", "dry-run"))
+    for code, row in rows.items():
+        acts = row.xpath("(.//a | .//button)[not(ancestor::details)]")
+        assert acts == [act for end in ends[code] for act in end.xpath(".//a | .//button")]
+        assert {act.get("class") for act in acts if act.tag == "button"} <= {"plain"}
+
+
+@pytest.mark.parametrize("is_complete", [False, True])
+def test_closing_is_a_link_beside_pausing_until_all_is_completed(client, ruth, is_complete):
+    study = make_open_study(instances=1, member=ruth, comparisons_per_hit=1, ratings_per_hit=1)
+    if is_complete:
+        annotator(study).choose()
+    page = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
+    act = {form.action.strip("/").split("/")[-1]: form for form in page.forms}
+    looks = {name: act[name].xpath(".//button/@class") for name in ("pause", "close", "clone")}
+    closing = "primary" if is_complete else "plain"
+    assert looks == {"pause": [], "close": [closing], "clone": ["plain"]}
 
 
 @pytest.mark.parametrize(("server", "state"), [("127.0.0.1", "should"), ("study.org", "note")])
