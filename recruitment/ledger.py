@@ -8,12 +8,13 @@ from decimal import Decimal
 from functools import cached_property, reduce
 from operator import or_
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.db.models import (
     BooleanField,
     Case,
     Count,
+    Min,
     OuterRef,
     Q,
     QuerySet,
@@ -177,6 +178,11 @@ class Ledger:
     def matches(self) -> QuerySet[Participation]:
         """The participations that the search wants, those that need a decision first."""
         return self.people.filter(self.wanted).order_by(*self._waiting_first)
+
+    def waiting_since(self, name: str) -> datetime | None:
+        """Return when the first of those on a list completed their last task; None if none did."""
+        first = self.listed(name).order_by().aggregate(first=Min(_until()))
+        return cast("datetime | None", first["first"])
 
     @property
     def _waiting_first(self) -> tuple[OrderBy | str, ...]:
@@ -440,9 +446,14 @@ def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
 
 def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
     """Annotate the number of completed HITs, when the last was completed, and what was paid."""
+    paid = sum_of(Payment.objects.all())
+    return people.annotate(hits=_tasks_done(), paid=paid, until=_until())
+
+
+def _until() -> Subquery:
+    """Return as an expression when a participant completed the last task."""
     done = Assignment.objects.filter(participation=OuterRef("pk"), completed_at__isnull=False)
-    until = Subquery(done.order_by("-completed_at").values("completed_at")[:1])
-    return people.annotate(hits=_tasks_done(), paid=sum_of(Payment.objects.all()), until=until)
+    return Subquery(done.order_by("-completed_at").values("completed_at")[:1])
 
 
 def _tasks_done(studies: Iterable[str] | None = None) -> Coalesce:

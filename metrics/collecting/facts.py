@@ -70,6 +70,7 @@ class Fact:
     title: str
     value: str
     detail: str
+    due: str = ""  # what of it is not as was promised
 
     @property
     def is_undefined(self) -> bool:
@@ -123,7 +124,7 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     rate = paid.median_hourly_rate
     detail = f"{costs.currency}, median, for all their time"
     detail += f"; promised {money(promised)}" if promised else ""
-    detail += f"; {paid.under_promise} of {paid.timed} got less" if paid.under_promise else ""
+    due = f"{paid.under_promise} of {paid.timed} got less" if paid.under_promise else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"
     more = accounting.ledger.owed_once_they_stop
@@ -131,7 +132,7 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     sums += f", at most {most}" if study.status != Study.Status.CLOSED else ""
     return [
         Fact("money", "Money", money(costs.spent), sums),
-        Fact("hourly", "Hourly pay", str(rate), detail)
+        Fact("hourly", "Hourly pay", str(rate), detail, due)
         if rate is not None
         else Fact("hourly", "Hourly pay", NO_NUMBER, "nobody has been paid yet"),
     ]

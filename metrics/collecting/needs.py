@@ -1,20 +1,22 @@
 """What of a study needs a person, with the button to where it is done."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.urls import reverse
+from django.utils.text import Truncator
 
 from annotation.models import Comment
 from annotation.services.late_answers import pending
 from jobs.models import Job
+from metrics.results.collection_figure import in_words
 from recruitment.costs import Accounts, accounts
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.limits import enough_people_left
-from recruitment.ledger import pays_by_platform
+from recruitment.ledger import Ledger, pays_by_platform
 from recruitment.models import Payment
 from recruitment.people_table import WAITING
 from studies.design.steps import count_of, missing_steps
@@ -24,7 +26,7 @@ from tiebreak.reading.words import counted
 
 # What a list of participants needs, and the button that leads there.
 SENTENCES = {
-    "awaiting_payment": ("{} finished work and {waits} to be paid.", "Look"),
+    "awaiting_payment": ("{} {waits} to be paid.", "Look"),
     "screened_out": ("{} did not pass the test and {is} owed for it.", "Look"),
     "stuck": ("{} stopped in the middle of a task, which others cannot take.", "Free the places"),
     "paid_without_data": ("{} {was} paid and {has} no completed task.", "Look"),
@@ -36,6 +38,7 @@ CHANNEL_PROBLEMS = {
     "channel_problem": "problem",
     "sync_problem": "sync_problem",
 }
+MOST_OF_COMMENT = 60  # characters
 # The verbs of these sentences for one participant and for several.
 VERB_FORMS = (
     {"waits": "waits", "was": "was", "has": "has", "is": "is"},
@@ -47,7 +50,8 @@ VERB_FORMS = (
 class Need:
     """A sentence, and the button to the page where something can be done about it.
 
-    `pays` is the list of people whom an owner's button pays.
+    `pays` is the list of people whom an owner's button pays. `detail` is said besides, where the need
+    stands alone.
     """
 
     code: str
@@ -55,6 +59,13 @@ class Need:
     url: str
     button: str = "Look"
     pays: str = ""
+    detail: str = ""
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """What is the matter, which is the first sentence, and what is said besides."""
+        fact, end, rest = self.sentence.partition(". ")
+        return f"{fact}{end.strip()}", f"{rest} {self.detail}".strip()
 
 
 def needs_of(study: Study, accounting: Accounts | None = None) -> list[Need]:
@@ -129,11 +140,12 @@ def of_lists(study: Study, listed: Mapping[str, int], owed: Mapping[int, str]) -
     by_platform = any(map(pays_by_platform, study.channels.all()))
     for name, (sentence, button) in SENTENCES.items():
         if people := listed.get(name, 0):
-            text = sentence.format(counted(people, "participant"), **VERB_FORMS[people > 1])
+            named = counted(people, "person", "people")
+            text = sentence.format(named, **VERB_FORMS[people > 1])
             is_paid = WAITING[name].is_paid
             # Where no platform pays, the researcher pays first; the list says how, and has the codes.
             pays = name if is_paid and by_platform else ""
-            paying = f"Pay {counted(people, 'person', 'people')}{owed.get(people, '')}"
+            paying = f"Pay {named}{owed.get(people, '')}"
             label = f"{paying}{'…' if pays else ''}" if is_paid else button
             yield Need(name, text, f"{url}?list={name}", label, pays)
 
@@ -149,7 +161,8 @@ def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator
     # The sum that is owed is known for all lists together.
     unpaid = entries.unpaid
     owed = {unpaid: f", {money(entries.owed.amount)} {study.currency}"} if unpaid else {}
-    yield from of_lists(accounting.plan, entries.totals.listed, owed)
+    for need in of_lists(accounting.plan, entries.totals.listed, owed):
+        yield replace(need, detail=_how_long(need.code, entries))
     if accounting.beyond_budget:
         yield Need("beyond_budget", accounting.beyond_budget, url)
     if accounting.under_promise:
@@ -159,11 +172,30 @@ def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator
         yield Need("unconfirmed", sentence, f"{url}#unknown-heading")
 
 
+def _how_long(name: str, entries: Ledger) -> str:
+    """Return how long the people on a list have waited for their pay; "" for other lists."""
+    if not WAITING[name].is_paid or (since := entries.waiting_since(name)) is None:
+        return ""
+    begin = "The longest for" if entries.totals.listed[name] > 1 else "For"
+    return f"{begin} {in_words(entries.now - since)}."
+
+
 def _of_answers(study: Study, waiting: Mapping[str, int]) -> Iterator[Need]:
     if waiting["late"]:
         sentence = f"{counted(waiting['late'], 'annotator')} answered after the study closed. Accept the answers or decline them."
         yield Need("late", sentence, reverse("recruitment:launch", args=[study.pk]), "Decide")
-    yield from of_comments(study, waiting["open_comments"])
+    for need in of_comments(study, waiting["open_comments"]):
+        yield replace(need, detail=_newest_comment(study))
+
+
+def _newest_comment(study: Study) -> str:
+    """Return how the newest open comment begins, and whose it is."""
+    still_open = Comment.objects.filter(participation__study=study, done_at=None)
+    newest = still_open.select_related("participation__rater").first()
+    if newest is None:
+        return ""
+    begins = Truncator(" ".join(newest.text.split())).chars(MOST_OF_COMMENT)
+    return f"{newest.participation.rater.pseudonym}: “{begins}”"
 
 
 def _of_jobs(study: Study) -> Iterator[Need]:

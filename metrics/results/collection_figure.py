@@ -44,16 +44,22 @@ def progress_figure(
         return empty_figure("progress", "No response is complete yet", "")
     moments, planned = moments or completed_over_time(study, counts), counts.places
     finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
-    expected = None
-    can_end = possible is None or possible >= counts.remaining
-    if study.status == Study.Status.OPEN and counts.remaining and can_end:
-        now = now or database_now()
+    expected = since = None
+    if study.status == Study.Status.OPEN and counts.remaining:
+        now, is_timed = now or database_now(), has_pace(study, counts)
         moments = [*moments, (max(now, moments[-1][0]), moments[-1][1])]
-        finding, sentence = _forecast(study, counts, now)
-        rest = _rest(counts, now) if has_pace(study, counts) else None
-        expected = (now + rest, f"in {_in_words(rest)}") if rest else None
+        since = last if is_timed and not counts.completed_last_hour else None
+        if possible is None or possible >= counts.remaining:
+            finding, sentence = _forecast(study, counts, now)
+            rest = _rest(counts, now) if is_timed else None
+            expected = (now + rest, f"in {in_words(rest)}") if rest else None
     chart = time_chart(
-        moments, goal=planned, finding=finding, unit="responses completed", expected=expected
+        moments,
+        goal=planned,
+        finding=finding,
+        unit="responses completed",
+        expected=expected,
+        none_since=since,
     )
     rows = tuple((when.isoformat(), n) for when, n in moments)
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
@@ -91,7 +97,7 @@ def _forecast(study: Study, counts: Progress, now: datetime) -> tuple[str, str]:
 def rest_in_words(counts: Progress, now: datetime) -> str:
     """Return how long the missing responses take at this pace; "" if it is too early to say."""
     rest = _rest(counts, now)
-    return _in_words(rest) if rest else ""
+    return in_words(rest) if rest else ""
 
 
 def _rest(counts: Progress, now: datetime) -> timedelta | None:
@@ -112,7 +118,8 @@ def pace(counts: Progress, now: datetime) -> float | None:
     return (counts.completed_last_hour - 1) * (HOUR / (now - first))
 
 
-def _in_words(time: timedelta) -> str:
+def in_words(time: timedelta) -> str:
+    """Return a time in minutes, hours or days."""
     hours = time.total_seconds() / 3600
     if hours < 1:
         return f"about {max(1, round(hours * 60))} minutes"

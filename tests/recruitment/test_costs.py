@@ -1,11 +1,14 @@
 """What a study has cost and will cost: one calculation for all pages about money."""
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
+from lxml.html import fromstring
 
 from annotation.counts import progress_of
 from annotation.models import Participation
@@ -138,6 +141,16 @@ def test_two_pages_show_the_same_sums(client, study):
     assert {"1.20", "3.60"} <= numbers_in(sums[0])
     page = client.get(reverse("metrics:dashboard", args=[study.pk])).text
     assert spent.detail in page
+
+
+@pytest.mark.parametrize("promise", ["0.01", "1000"])
+def test_who_got_less_than_promised_stands_out(client, study, promise):
+    Study.objects.update(promised_hourly_rate=Decimal(promise))
+    study.participations.update(consented_at=timezone.now() - timedelta(hours=1))
+    client.force_login(User.objects.get())
+    page = fromstring(client.get(reverse("metrics:dashboard", args=[study.pk])).text)
+    due = page.xpath("string(//*[@id='fact-hourly']//*[@class='due'])")
+    assert re.findall(r"\d+", due) == (["1", "1"] if promise == "1000" else [])
 
 
 def test_collect_says_what_somebody_gets_who_stops_now_as_their_own_page_does(client):

@@ -142,6 +142,15 @@ def test_the_five_numbers_say_why_there_is_none(tmp_path):
         assert all(fact.xpath("string(dd/span[@class='n'])") for fact in facts)
 
 
+def test_work_has_one_unit_and_what_is_counted_is_told_who_asks():
+    study = make_open_study(instances=1, comparisons_per_hit=1)
+    annotator(study).choose()
+    page = page_of(study, "owner")
+    unit = page.xpath("string(//*[@id='fact-done']//*[@class='n'])").split()[-1]
+    assert unit in [head.text_content().lower() for head in page.xpath("//table//th")]
+    assert page.xpath("//*[@class='counted']") == page.xpath("//details//*[@class='counted']") != []
+
+
 @pytest.mark.parametrize("name", STATES)
 def test_viewers_see_how_far_it_is_and_neither_people_nor_money(tmp_path, name):
     state, study = made(name, tmp_path)
@@ -162,6 +171,7 @@ def test_the_line_is_level_while_nobody_completes_a_response():
     """Between two responses, and from the last one until now, their number is what it was."""
     study = make_open_study(instances=3, comparisons_per_hit=1, ratings_per_hit=1, guidelines="")
     person, now = annotator(study), timezone.now()
+    study.opened_at = now - timedelta(hours=10)
     for hours in (9, 8.95, 3):
         person.choose()
         done = study.places.filter(completed_at__gt=now - timedelta(minutes=9))
@@ -174,3 +184,10 @@ def test_the_line_is_level_while_nobody_completes_a_response():
     figure = progress_figure(study, counts, moments, now)
     assert figure.rows[-1] == (now.isoformat(), 3)
     assert figure.rows[-2][1] == 3
+    # That none came since then is told at the end of the line, also where no forecast can be made.
+    cannot_end = progress_figure(study, counts, moments, now, possible=0)
+    assert cannot_end.rows == figure.rows
+    for shown in (figure, cannot_end):
+        assert re.search(rf">3, [^<]*{counts.last_completed_at:%H:%M}<", shown.chart.page())
+    busy = replace(counts, completed_last_hour=2)
+    assert ">3<" in progress_figure(study, busy, moments, now).chart.page()

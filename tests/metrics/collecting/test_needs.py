@@ -1,6 +1,7 @@
 """What of a study needs a person, on the page Collect."""
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -112,6 +113,27 @@ def test_open_comments_channels_that_fail_and_unconfirmed_payments_do(study):
     Payment.objects.filter(pk=payment.pk).update(status=Payment.Status.REFUSED)
     Channel.objects.filter(pk=channel.pk).update(sync_problem="")
     assert codes(Study.objects.get()) == []
+
+
+def test_who_waits_longest_for_pay_and_how_the_newest_comment_begins_are_told(study):
+    now = timezone.now()
+    for name, hours in (("ann", 7), ("bob", 3)):
+        person, then = annotator(study), now - timedelta(hours=hours)
+        person.choose()
+        person.participation.assignments.update(completed_at=then)
+        text = f"Odd, says {name}.\n" + "Very odd. " * 20
+        Comment.objects.create(participation=person.participation, text=text, created_at=then)
+    study.participations.update(status="finished")
+    paid, comments = needs_of(study)
+    assert (re.findall(r"\d+", paid.sentence), re.findall(r"\d+", paid.detail)) == (["2"], ["7"])
+    assert paid.parts == (paid.sentence, paid.detail)
+    assert "Odd, says bob." in comments.detail
+    assert len(comments.detail) < 80
+    study.participations.first().payments.create(
+        amount=2, currency="GBP", status="paid", created_at=now
+    )
+    paid, _ = needs_of(study)
+    assert (re.findall(r"\d+", paid.sentence), re.findall(r"\d+", paid.detail)) == (["1"], ["3"])
 
 
 @pytest.mark.parametrize(("role", "pays"), [("owner", True), ("editor", False), ("analyst", False)])

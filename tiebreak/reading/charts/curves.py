@@ -178,11 +178,13 @@ def time_chart(
     finding: str,
     unit: str,
     expected: tuple[datetime, str] | None = None,
+    none_since: datetime | None = None,
 ) -> Chart:
     """Draw a count that grows with time with the line that it should reach, and its pace below.
 
     ``expected`` is when it would reach it at this pace, and what to call that. The axis reaches
-    there, or as far again as the past.
+    there, or as far again as the past. ``none_since`` is when the count last grew, where that is to be
+    said.
     """
     if not moments:
         return NOTHING
@@ -207,9 +209,11 @@ def time_chart(
             yield canvas.path([(points[-1], there)], "human-line", **dashes)
             yield canvas.text((1, 1 - y.at(goal)), expected[1], "y-tick", dy=-5)
         yield canvas.mark(points[-1], "human", words)
-        yield words_at(canvas, points[-1], str(reached), dy=-9)
+        yield words_at(canvas, points[-1], f"{reached}{stands}", dy=-9)
 
-    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached} of {goal}"
+    day = "%H:%M" if none_since and none_since.date() == last.date() else "%-d %b, %H:%M"
+    stands = f", none since {none_since:{day}}" if none_since else ""
+    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached} of {goal}{stands}"
     below = (*_pace(moments, x, unit), *_time_axis(first, end))
     return field_chart(draw, finding=finding, words=words, y_label=unit, below=below)
 
