@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import Case, Q, QuerySet, When
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
@@ -52,7 +52,8 @@ def study_cards(user: User, number: str | None) -> Page[Any]:
     begun = mine.exclude(status=Study.Status.DRAFT).only("lease_minutes", "reward")
     listed = listed_by_study(begun, database_now())
     owing = [key for key, lists in listed.items() if any(lists[name] for name in OWED)]
-    studies = with_facts(mine, user).annotate(**plan_counts()).order_by(*_order(mine, user, owing))
+    studies = with_facts(mine, user).annotate(has_namesake=_namesake(mine), **plan_counts())
+    studies = studies.order_by(*_order(mine, user, owing))
     page = Paginator(studies.select_related("dataset"), PER_PAGE).get_page(number)
     shown = list(page)
     spending = spending_of(shown)
@@ -60,6 +61,11 @@ def study_cards(user: User, number: str | None) -> Page[Any]:
     first = next((n for n, card in enumerate(cards) if card.need and card.frame.can_change), -1)
     page.object_list = [card._replace(leads=n == first) for n, card in enumerate(cards)]
     return page
+
+
+def _namesake(mine: QuerySet[Study]) -> Exists:
+    """Return as an expression whether another of the user's studies has the same title."""
+    return Exists(mine.filter(title=OuterRef("title")).exclude(pk=OuterRef("pk")))
 
 
 def _order(mine: QuerySet[Study], user: User, owing: list[str]) -> tuple[Any, ...]:

@@ -401,7 +401,7 @@ def priced(study: Study) -> dict[str, Any]:
 
 @shows_study
 def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
-    """Return only the costs, with the typed values instead of the stored ones."""
+    """Return only the costs, with the typed values instead of the stored ones, or only their two sums in a "line"."""
     fields = [name for _, options in SizeStep.fieldsets for name in options["fields"]]
     typed = [name for name in fields if name in request.GET]
     form = modelform_factory(Study, fields=typed)(request.GET, instance=study)
@@ -410,7 +410,8 @@ def cost_part(request: HttpRequest, study: Study) -> HttpResponse:
     for name in form.errors.keys() & stored.keys():
         setattr(study, name, stored[name])
     context = {"study": study, "can_save": True, "is_part": True, **priced(study)}
-    return render(request, "recruitment/costs.html", context)
+    name = "price_line" if "line" in request.GET else "costs"
+    return render(request, f"recruitment/{name}.html", context)
 
 
 quality = step_page(QualityStep)

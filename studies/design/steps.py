@@ -277,11 +277,6 @@ class StudyFrame:
         return sum(shown.status.state == StepState.DONE for shown in self.steps)
 
     @property
-    def n_needed(self) -> int:
-        """How many steps are done or open. What nobody asked for is neither."""
-        return sum(shown.status.state != StepState.NOT_NEEDED for shown in self.steps)
-
-    @property
     def next_step(self) -> ShownStep | None:
         """Until the study was opened: the next step that is not done, optional or not, in the list's order.
 

@@ -72,6 +72,9 @@ def test_equal_titles_are_told_apart(client, ruth):
     studies = [make_study(instances=1, member=ruth) for _ in range(2)]
     html = home(client)
     assert all(f"<code>{study.pk}</code>" in html for study in studies)
+    Study.objects.filter(pk=studies[0].pk).update(title="Another")
+    make_study(instances=1)  # of the same title, and somebody else's
+    assert "<code>" not in home(client)
 
 
 def test_dry_runs_and_studies_of_others_are_left_out(client, ruth):
@@ -185,9 +188,11 @@ def test_a_draft_says_what_it_is_expected_to_cost_and_at_most(client, ruth):
     (row,) = fromstring(home(client)).xpath(f"//tr[@data-study='{study.pk}']")
     assert not row.xpath(".//*[@data-most]")
     (part,) = row.xpath(".//*[@hx-get]")
-    sums = fromstring(client.get(part.get("hx-get")).text).xpath("//*[@class='sums']//dd")
-    assert len(sums) == 2
-    assert all(Decimal(one.text_content().split()[0]) > 0 for one in sums)
+    arrives = fromstring(f"<div>{client.get(part.get('hx-get')).text}</div>")
+    # In the form of what other rows have: a sum, and below it the most.
+    (sum_,), (most,) = (arrives.xpath(f"./*[@class='{name}']") for name in ("money", "n"))
+    assert [one.get("class") for one in part] == ["money", "n"]
+    assert all(re.search(r"[1-9]\.\d\d GBP", one.text_content()) for one in (sum_, most))
 
 
 def test_a_study_needs_only_who_may_change_it(client, ruth):
@@ -264,8 +269,16 @@ def test_the_demo_is_loaded_by_a_worker_and_once(client, ruth, monkeypatch):
 
 def test_only_steps_that_somebody_did_count_as_done(client, ruth):
     client.post(reverse("admin:studies_study_add"), {"title": "T", "unit_kind": "comparison"})
-    (card,) = study_cards(ruth, None)
-    assert (card.frame.n_done, card.frame.n_needed) == (0, len(card.frame.missing))
+    assert study_cards(ruth, None)[0].frame.n_done == 0
+
+
+def test_home_counts_the_steps_that_launch_lists(client, ruth):
+    study = make_study(instances=1, member=ruth, minutes_per_hit=3)
+    launch = fromstring(client.get(reverse("recruitment:launch", args=[study.pk])).text)
+    steps = launch.xpath("//ol[@class='steps']/li/@data-state")
+    shown = fromstring(home(client)).xpath("string(//*[@class='progress'])")
+    n_done, n = map(int, re.findall(r"\d+", shown))
+    assert (n_done, n) == (sum(state == "done" for state in steps), len(steps))
 
 
 def test_a_list_of_drafts_has_one_primary_button(client, ruth):
