@@ -17,14 +17,14 @@ NOTHING_TO_PLAN = (
 
 
 class IncompleteDesign(DomainError):
-    """The design lacks parts that a plan needs; `missing` names them."""
+    """The design lacks parts that a plan needs; `missing` has their names and what they are."""
 
     def __init__(self, missing: Mapping[str, str]) -> None:
         needed = " and ".join(missing.values())
         super().__init__(
             "incomplete_design", f"The study cannot be planned yet. Please add {needed} first."
         )
-        self.missing = tuple(missing)
+        self.missing = missing
 
 
 def check_can_plan(study: Study) -> None:

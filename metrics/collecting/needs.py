@@ -77,6 +77,7 @@ def needs_of(study: Study, accounting: Accounts | None = None) -> list[Need]:
         *_of_people(study, accounting, waiting["unconfirmed"]),
         *_of_answers(study, waiting),
         *_of_jobs(study),
+        *_of_pause(study),
     ]
 
 
@@ -104,6 +105,13 @@ def _of_collecting(study: Study, accounting: Accounts) -> Iterator[Need]:
         yield Need(
             check.code, check.sentence, reverse(check.where, args=[study.pk]), "Open Recruit"
         )
+
+
+def _of_pause(study: Study) -> Iterator[Need]:
+    if study.status == Study.Status.PAUSED:
+        sentence = "The study waits for you. Open it again, or close it."
+        url = reverse("recruitment:launch", args=[study.pk])
+        yield Need("paused", sentence, url, "Open it again")
 
 
 def of_channels(study: Study) -> Iterator[Need]:

@@ -16,6 +16,7 @@ from metrics.collecting.needs import Need, needs_of
 from metrics.results.collection_figure import progress_figure, still_possible
 from metrics.results.requested_report import Freshness, asked_for
 from metrics.results.selectors import stored_counts, stored_moments, stored_plan
+from recruitment.admission import OPEN_LINK
 from recruitment.costs import Accounts, accounts, note_counted
 from recruitment.people_table import first_people
 from recruitment.views.channels import channel_links
@@ -125,11 +126,15 @@ class Collecting:
         total = entries.totals.participants
         has_links = self.frame.state in WITH_LINKS
         most = self.accounting.maximum
+        links = channel_links(self.request, self.study, most) if has_links else []
+        to_send = (link for link in links if link.url and link.name == OPEN_LINK)
         return {
             "total": total,
             "people": first_people(entries, PEOPLE_SHOWN) if total else [],
             "unverified": entries.totals.unverified,
-            "links": channel_links(self.request, self.study, most) if has_links else [],
+            "links": links,
+            # What is to be done until somebody enters.
+            "shared": None if total else next(to_send, None),
         }
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 from annotation.pairing import unconnected_groups
-from annotation.services.plan_checks import check_design
+from annotation.services.plan_checks import IncompleteDesign, check_design
 from annotation.services.planning import is_plan_current
 from recruitment.launch.check import (
     DATA,
     GENERATE_SELECT,
     LAUNCH,
     SIZE,
-    TASK,
     LaunchCheck,
     error,
     warning,
@@ -30,9 +29,13 @@ def planned(study: Study) -> Iterator[LaunchCheck]:
         return
     try:
         check_design(study)
+    except IncompleteDesign as refusal:
+        # What annotators are asked is looked at by `questions.criteria`.
+        others = {name: what for name, what in refusal.missing.items() if name != "criterion"}
+        if others:
+            yield error(refusal.code, IncompleteDesign(others).message, DATA)
     except DomainError as refusal:
-        lacks_question = getattr(refusal, "missing", ()) == ("criterion",)
-        yield error(refusal.code, refusal.message, TASK if lacks_question else DATA)
+        yield error(refusal.code, refusal.message, DATA)
     else:
         yield error(
             "not_planned",

@@ -29,7 +29,7 @@ from recruitment.services.dry_runs import dry_runs_of, suggested_raters
 from recruitment.services.launch_checks import shown_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, offered_actions
-from recruitment.views.preview import pages_in
+from recruitment.views.preview import pages_in, unplanned_unit
 from studies.access import changes_study, shows_study
 from studies.confirming import ask, is_confirmed
 from studies.design.steps import ShownStep, StepState, StudyFrame, StudyState, place_of, study_frame
@@ -42,6 +42,8 @@ CLONED = (
     " instances and channels. Plan its tasks and connect its platforms again."
 )
 ONE_LINE = 50  # characters
+# What an open step says of itself, too.
+OF_STEPS = {"no_criteria", "incomplete_design"}
 WILL_OPEN = (StudyState.UNFINISHED, StudyState.READY)
 ADDRESS = "Annotators will enter through {channels} when the study is open."
 LOCAL = (
@@ -115,6 +117,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "frozen": () if study.opened_at is None else final_of(study),
         "settings": {} if study.opened_at is None else frozen_settings(study),
         "screens": len(pages_in(study)),
+        "has_screen": study.units.exists() or unplanned_unit(study) is not None,
         **costs,
     }
     if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):
@@ -206,7 +209,8 @@ def _row_of(check: LaunchCheck, shown: ShownStep | None, study: Study, lead: str
     is_past = study.opened_at is not None and check.where in FROZEN
     url = reverse(check.where, args=[study.pk]) if check.where and not is_past else ""
     lead = f"Known when the study opened, and final: {lead}" if is_past else lead
-    sentence = f"{lead} {check.finding if is_past else check.sentence}".lstrip()
+    said = check.finding if is_past else check.sentence
+    sentence = lead if lead and check.code in OF_STEPS else f"{lead} {said}".lstrip()
     state: Literal["must", "should"] = "must" if check.is_error else "should"
     if check.items:
         items = f"{reverse('annotation:data', args=[study.pk])}?{check.items}"

@@ -72,8 +72,10 @@ def test_a_page_of_a_study_without_a_question_refuses_nothing_that_nobody_sent(c
     assert b"errorlist" not in page.content
 
 
-def test_the_launch_leads_to_where_the_missing_question_is_added():
-    (check,) = [
-        one for one in launch_checks(study_of("no question")) if one.code == "incomplete_design"
-    ]
-    assert check.where == TASK
+@pytest.mark.parametrize("kind", ["nothing", "no question"])
+def test_the_launch_says_once_that_a_question_is_missing_and_leads_to_where_it_is_added(kind):
+    errors = [check for check in launch_checks(study_of(kind)) if check.is_error]
+    (question,) = [check for check in errors if "criterion" in check.sentence]
+    assert (question.code, question.where) == ("no_criteria", TASK)
+    others = {check.code: check.where for check in errors if check is not question}
+    assert others == ({"incomplete_design": DATA} if kind == "nothing" else {})

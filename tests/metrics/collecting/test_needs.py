@@ -8,13 +8,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
+from lxml.html import fromstring
 
 from annotation.models import Comment, Rating
 from annotation.services.late_answers import DECLINED
 from jobs.models import Job
 from metrics.collecting.needs import needs_of
 from recruitment.models import Channel, Payment, encrypted
-from recruitment.services.lifecycle import close_study
+from recruitment.services.lifecycle import close_study, pause_study
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
 from tests.architecture.test_roles import member
@@ -34,6 +35,19 @@ def codes(study: Study) -> list[str]:
 
 def test_nothing_needs_a_person_at_first(study):
     assert codes(study) == []
+
+
+def test_until_somebody_enters_the_link_is_what_is_to_be_copied(admin_client, study):
+    def primary() -> list[str]:
+        page = fromstring(admin_client.get(reverse("metrics:dashboard", args=[study.pk])).text)
+        return page.xpath("//main//*[contains(@class, 'primary')]/@data-copy")
+
+    assert primary() == ["entry-open-link"]
+    Job.objects.create(kind="export", owner=study.pk, status=Job.Status.FAILED)
+    assert primary() == []  # what needs a person comes first
+    Job.objects.all().delete()
+    annotator(study)
+    assert primary() == []
 
 
 def test_finished_and_unpaid_work_does(study):
@@ -80,6 +94,14 @@ def test_an_open_study_with_all_responses_does(study):
     close_study(study=study)
     study.refresh_from_db()
     assert "all_completed" not in codes(study)
+
+
+def test_a_paused_study_waits_to_be_opened_again_once_nothing_else_does(study):
+    annotator(study).choose()
+    study = pause_study(study=study)
+    assert codes(study) == ["paused"]
+    study.participations.update(status="finished")
+    assert codes(study) == ["awaiting_payment", "paused"]
 
 
 def test_late_answers_do_until_they_are_decided(study):

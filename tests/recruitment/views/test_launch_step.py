@@ -70,6 +70,21 @@ def test_a_dry_run_is_a_check_that_is_made_with_its_button(client, study):
     assert row.get("data-severity") == "done"
 
 
+def test_a_draft_without_texts_says_once_what_is_missing_and_shows_no_screen(client, ruth):
+    for study, has_texts in (
+        (make_study(instances=0, member=ruth), False),
+        (make_study(instances=2, member=ruth), True),
+    ):
+        study.criteria.all().delete()
+        page = client.get(page_of("recruitment:launch", study))
+        said = {one.step.slug: one.status.sentence for one in page.context["frame"].missing}
+        (row,) = (one for one in page.context["rows"] if one.code == "no_criteria")
+        assert row.sentence == said["task"]
+        html = lxml.html.fromstring(page.content)
+        assert "criterion" not in html.xpath("string(//*[@id='cost'])")
+        assert bool(html.xpath("//iframe[@name='preview']")) == has_texts
+
+
 def test_what_is_done_is_listed_below_what_is_left(client, study):
     html = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
     states = html.xpath("//section/ul[@class='launch-checks']/li/@data-severity")
