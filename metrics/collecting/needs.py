@@ -123,7 +123,7 @@ def of_channels(study: Study) -> Iterator[Need]:
 
 
 def _waiting(study: Study) -> Mapping[str, Any]:
-    """Return how many payments, comments and people with late answers wait, in one statement."""
+    """Return how many payments, comments and people with late answers wait, and the newest comment, in one statement."""
     asked = Payment.objects.filter(_OF_STUDY, status=Payment.Status.ASKED)
     comments = Comment.objects.filter(_OF_STUDY, done_at=None)
     late = pending(study).order_by().values("assignment__hit__study")
@@ -133,6 +133,8 @@ def _waiting(study: Study) -> Mapping[str, Any]:
         .values(
             unconfirmed=count_of(asked, "participation__study"),
             open_comments=count_of(comments, "participation__study"),
+            comment=Subquery(comments.values("text")[:1]),
+            comment_by=Subquery(comments.values("participation__rater__pseudonym")[:1]),
             late=Coalesce(Subquery(people), 0),
         )
         .get()
@@ -182,28 +184,20 @@ def _of_people(study: Study, accounting: Accounts, unconfirmed: int) -> Iterator
 
 def _how_long(name: str, entries: Ledger) -> str:
     """Return how long the people on a list have waited for their pay; "" for other lists."""
-    if not WAITING[name].is_paid or (since := entries.waiting_since(name)) is None:
+    since = entries.waiting_since(name) if WAITING[name].is_paid else None
+    if since is None:
         return ""
     begin = "The longest for" if entries.totals.listed[name] > 1 else "For"
     return f"{begin} {in_words(entries.now - since)}."
 
 
-def _of_answers(study: Study, waiting: Mapping[str, int]) -> Iterator[Need]:
+def _of_answers(study: Study, waiting: Mapping[str, Any]) -> Iterator[Need]:
     if waiting["late"]:
         sentence = f"{counted(waiting['late'], 'annotator')} answered after the study closed. Accept the answers or decline them."
         yield Need("late", sentence, reverse("recruitment:launch", args=[study.pk]), "Decide")
     for need in of_comments(study, waiting["open_comments"]):
-        yield replace(need, detail=_newest_comment(study))
-
-
-def _newest_comment(study: Study) -> str:
-    """Return how the newest open comment begins, and whose it is."""
-    still_open = Comment.objects.filter(participation__study=study, done_at=None)
-    newest = still_open.select_related("participation__rater").first()
-    if newest is None:
-        return ""
-    begins = Truncator(" ".join(newest.text.split())).chars(MOST_OF_COMMENT)
-    return f"{newest.participation.rater.pseudonym}: “{begins}”"
+        begins = Truncator(" ".join(waiting["comment"].split())).chars(MOST_OF_COMMENT)
+        yield replace(need, detail=f"{waiting['comment_by']}: “{begins}”")
 
 
 def _of_jobs(study: Study) -> Iterator[Need]:

@@ -117,7 +117,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "frozen": () if study.opened_at is None else final_of(study),
         "settings": {} if study.opened_at is None else frozen_settings(study),
         "screens": len(pages_in(study)),
-        "has_screen": study.units.exists() or unplanned_unit(study) is not None,
+        "has_screen": bool(costs["n_planned"]) or unplanned_unit(study) is not None,
         **costs,
     }
     if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):
