@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from annotation.models import Rating
 from annotation.services.ratings import Answer
 from studies.models import Criterion, Generation, Instance, Membership, Study
+from tests.annotation.annotators import annotator
 from tests.annotation.answers import submit_rating
 from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.tallies import recount, stored_tallies
@@ -148,6 +149,7 @@ def test_what_annotators_see_has_both_texts_on_a_phone_and_leaves_the_checks_in_
 def test_what_copies_looks_the_same_on_every_page(chromium_page: Page, live_server):
     page, ruth = chromium_page, User.objects.create_superuser("ruth", password="a long password")
     study = make_open_study(instances=1, member=ruth)
+    annotator(study)  # before somebody enters, the button leads on Collect
     log_in(page, live_server.url)
     looks = set()
     for path in ("", "launch/", "recruitment/"):
