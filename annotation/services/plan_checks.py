@@ -17,14 +17,14 @@ NOTHING_TO_PLAN = (
 
 
 class IncompleteDesign(DomainError):
-    """The design lacks parts that a plan needs; `missing` has their names and what they are."""
+    """The design lacks parts that a plan needs; `missing` names them, and `parts` says what each is."""
 
     def __init__(self, missing: Mapping[str, str]) -> None:
         needed = " and ".join(missing.values())
         super().__init__(
             "incomplete_design", f"The study cannot be planned yet. Please add {needed} first."
         )
-        self.missing = missing
+        self.missing, self.parts = tuple(missing), missing
 
 
 def check_can_plan(study: Study) -> None:

@@ -31,7 +31,7 @@ def planned(study: Study) -> Iterator[LaunchCheck]:
         check_design(study)
     except IncompleteDesign as refusal:
         # What annotators are asked is looked at by `questions.criteria`.
-        others = {name: what for name, what in refusal.missing.items() if name != "criterion"}
+        others = {name: what for name, what in refusal.parts.items() if name != "criterion"}
         if others:
             yield error(refusal.code, IncompleteDesign(others).message, DATA)
     except DomainError as refusal:
