@@ -1,5 +1,6 @@
 """The step *Launch*: what annotators see, every check in one list, the price, and opening."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -41,7 +42,8 @@ CLONED = (
     "This is the clone: a separate draft with the same design, screening, reference items, selected"
     " instances and channels. Plan its tasks and connect its platforms again."
 )
-ONE_LINE = 50  # characters
+# Where a sentence ends and another begins.
+FIRST_END = re.compile(r"(?<=[.!?]) (?=\W*[A-Z])")
 # What an open step says of itself, too.
 OF_STEPS = {"no_criteria", "incomplete_design"}
 WILL_OPEN = (StudyState.UNFINISHED, StudyState.READY)
@@ -56,7 +58,7 @@ LOCAL = (
 class Row:
     """A line of the review: what was found in one step, and the address where it is changed.
 
-    What a line has no room for opens, except of what keeps the study from opening.
+    The first sentence stands there whole, and the rest opens, except of what keeps the study from opening.
     """
 
     state: Literal["must", "should", "note", "done"]
@@ -67,8 +69,12 @@ class Row:
     link: str = ""
 
     @property
-    def opens(self) -> bool:
-        return self.code == "address" or (len(self.sentence) > ONE_LINE and self.state != "must")
+    def said(self) -> str:
+        return self.sentence if self.state == "must" else FIRST_END.split(self.sentence, 1)[0]
+
+    @property
+    def rest(self) -> str:
+        return self.sentence.removeprefix(self.said).lstrip()
 
 
 @shows_study
