@@ -124,7 +124,8 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     rate = paid.median_hourly_rate
     detail = f"{costs.currency}, median, for all their time"
     detail += f"; promised {money(promised)}" if promised else ""
-    due = f"{paid.under_promise} of {paid.timed} got less" if paid.under_promise else ""
+    few, those = paid.under_promise, f"the {paid.timed} paid and not excluded"
+    due = f"{few} of {those} got less" if few else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"
     more = accounting.ledger.owed_once_they_stop

@@ -32,6 +32,10 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
     on_list = chosen.name if chosen else ""
     accounting = accounts(study, search_for(study, search, status, on_list))
     entries = accounting.ledger
+    emptied = chosen if chosen and not entries.totals.listed[chosen.name] else None
+    if emptied:
+        chosen, accounting = None, accounts(study, search_for(study, search, status))
+        entries = accounting.ledger
     paginator = Paginator(entries.matches, PER_PAGE)
     paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
@@ -48,6 +52,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "most": accounting.maximum if accounting.costs else None,
         "lists": lists_with_people(entries),
         "chosen": chosen,
+        "emptied": emptied,
         "total": entries.totals.participants,
         "unknown": unknown.select_related("participation__rater"),
         "people": people_on(entries, cast(QuerySet[Participation], page.object_list)),

@@ -568,7 +568,7 @@ def test_who_waits_comes_first_and_is_one_list(researcher_client, monkeypatch):
     assert listed() == [people[2], people[0]]
     assert listed(page_number=2) == [people[1]]
     assert listed(list="awaiting_payment") == [people[2]]
-    assert listed(list="stuck") == []
+    assert listed(list="stuck") == listed()  # nobody is on it
     assert listed(list="no such list", page_number=2) == [people[1]]
 
 
@@ -583,3 +583,36 @@ def test_only_owners_are_offered_to_pay(role, offers):
     pay = reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"])
     assert "data-waits" in page
     assert {pay in page, reverse("recruitment:pay-many", args=[study.pk]) in page} == {offers}
+
+
+def test_a_list_with_nobody_left_shows_everybody_and_says_one_thing(researcher_client):
+    study = paying_study(member=researcher_client.researcher)
+    people = [make_participation(study, f"ann{n}") for n in range(2)]
+    for person in people:
+        complete(person)
+        finish_participation(participation=person)
+        note_payment(participation=person, amount=Decimal("2.00"))
+    address, shown = reverse("recruitment:ledger", args=[study.pk]), {"list": "awaiting_payment"}
+    page = researcher_client.get(address, shown)
+    assert len(page.context["people"]) == 2
+    assert "has not been paid" not in page.text
+    assert ("data-nothing-waits" in page.text, "data-emptied" in page.text) == (True, False)
+    ghost = make_participation(study, "ghost")
+    note_payment(participation=ghost, amount=Decimal("2.00"))
+    page = researcher_client.get(address, shown)  # another list has somebody
+    assert len(page.context["people"]) == 3
+    assert ("data-nothing-waits" in page.text, "data-emptied" in page.text) == (False, True)
+    assert len(researcher_client.get(address, {"list": "paid_without_data"}).context["people"]) == 1
+
+
+def test_of_whom_some_got_less_is_said_wherever_their_number_is(researcher_client):
+    study = paying_study(member=researcher_client.researcher)
+    for name, minutes in (("ann", 10), ("bob", 20), ("eve", 40)):
+        begun = timezone.now()
+        person = make_participation(study, name)
+        Participation.objects.filter(pk=person.pk).update(consented_at=begun)
+        complete(person, now=begun + timedelta(minutes=minutes))
+        note_payment(participation=person, amount=Decimal("2.00"))
+    for name in ("recruitment:ledger", "metrics:dashboard"):
+        page = fromstring(researcher_client.get(reverse(name, args=[study.pk])).text)
+        assert "2 of the 3 paid and not excluded got less" in page.text_content(), name
