@@ -226,9 +226,7 @@ class Ledger:
 
     @cached_property
     def due(self) -> Due:
-        lists = _lists(self.study)
-        awaiting = lists["awaiting_payment"] | lists["screened_out"]
-        return _due_to(self.people, [self.study], awaiting)[self.study.pk]
+        return _due_to(self.people, [self.study], _awaiting(self.study))[self.study.pk]
 
     @property
     def owed(self) -> Cost:
@@ -268,6 +266,12 @@ def payable(study: Study) -> list[LedgerRow]:
     """Return the submissions that await payment, for completed work or for taking the test."""
     study_ledger = ledger(study)
     return [*study_ledger.rows_on("awaiting_payment"), *study_ledger.rows_on("screened_out")]
+
+
+def awaits_payment(participation: Participation) -> bool:
+    """Return whether a participant is one of those who await payment."""
+    study = participation.study
+    return ledger(study).people.filter(_awaiting(study), pk=participation.pk).exists()
 
 
 def search_for(study: Study, search: str, status: str, on_list: str = "") -> Q:
@@ -354,6 +358,11 @@ def _lists(study: Study) -> dict[str, Q]:
         "stuck": is_active & (Q(holds=True, is_silent=True) | (_SUBMITTED & holds_or_did_nothing)),
     }
     return {name: _OPEN_TO_DECIDE & which for name, which in lists.items()}
+
+
+def _awaiting(study: Study) -> Q:
+    lists = _lists(study)
+    return lists["awaiting_payment"] | lists["screened_out"]
 
 
 # The lists that every page of a study's money leads with, and that need no look at single ratings.

@@ -8,6 +8,7 @@ from annotation.models import Participation
 from annotation.participant_evidence import Sign, are_too_many, unusual_signs, worth_a_look
 from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
+from recruitment.models import Channel
 from recruitment.terms import agreed_pay, owed
 
 
@@ -75,6 +76,11 @@ LABELS = {
 }
 
 
+def pay_label(channel: Channel | None) -> str:
+    """Return the button that pays a participant, or records that the researcher has."""
+    return "Pay…" if pays_by_platform(channel) else "Mark as paid…"
+
+
 @dataclass(frozen=True)
 class Person:
     """A row of the table."""
@@ -113,7 +119,7 @@ class Person:
         by_platform = pays_by_platform(self.participation.submission.channel)
         if action == "release" and not self.row.hits and by_platform:
             action = "ask-to-return"  # without work
-        return action, LABELS.get(action) or ("Pay…" if by_platform else "Mark as paid…")
+        return action, LABELS.get(action) or pay_label(self.participation.submission.channel)
 
     @property
     def if_they_stop(self) -> str:

@@ -12,8 +12,9 @@ from annotation.participant_answers import answers_page, given_answers
 from annotation.participant_evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
 from annotation.selectors import exclusions
 from annotation.services.screening import unanswered_checks
-from recruitment.ledger import is_on_platform, pays_by_platform, platform_title
+from recruitment.ledger import awaits_payment, is_on_platform, pays_by_platform, platform_title
 from recruitment.messages import PART_OF_OTHERS
+from recruitment.people_table import pay_label
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.base import MAX_MESSAGE
 from recruitment.services.personal_data import own_data, studies_of_person
@@ -113,9 +114,10 @@ def _exclusion(participation: Participation) -> StudyEvent | None:
 
 def _actions(participation: Participation) -> dict[str, Any]:
     """Return what owners of the study can do here, and why they cannot do the rest."""
-    platform = _paying_platform(participation)
+    platform, channel = _paying_platform(participation), participation.submission.channel
     return {
         "is_owner": True,
+        "pay_label": pay_label(channel) if awaits_payment(participation) else "",
         "platform": platform,
         "can_reject": platform is not None and platform.supports("reject"),
         "can_pay_bonus": platform is not None and platform.supports("pay"),

@@ -9,6 +9,7 @@ from lxml.html import fromstring
 
 from annotation.models import Rating
 from annotation.participant_evidence import evidence_of
+from annotation.services.participations import finish_participation
 from metrics.results.services import refresh_report
 from recruitment.models import Channel, Payment, Submission
 from studies.models import Membership
@@ -258,5 +259,23 @@ def test_the_page_takes_as_few_statements_for_many_answers(member, django_assert
     client = member(study, "owner")
     path = page_of(study.participations.first())
     client.get(path)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):  # two of them say whether a payment is due
         client.get(path)
+
+
+def test_a_payment_that_is_due_is_recorded_on_the_persons_own_page(member):
+    study = paying_study()
+    ann, bob = (make_participation(study, name) for name in ("ann", "bob"))
+    complete(ann)
+    finish_participation(participation=ann)
+    owner, pay = member(study, "owner"), act(ann, "approve")
+    assert not fromstring(member(study, "editor").get(page_of(ann)).text).xpath(
+        f"//form[@action='{pay}']"
+    )
+    assert act(bob, "approve") not in owner.get(page_of(bob)).text  # nothing is due
+    (form,) = fromstring(owner.get(page_of(ann)).text).xpath(f"//form[@action='{pay}']")
+    sent = {field.name: field.value for field in form.xpath(".//input[@name='page']")}
+    paid = post_confirmed(owner, pay, sent)
+    assert (levels_on(paid), Payment.objects.get().participation) == (["success"], ann)
+    assert paid.redirect_chain[-1][0] == page_of(ann)
+    assert pay not in owner.get(page_of(ann)).text
