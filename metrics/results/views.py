@@ -227,14 +227,28 @@ def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     caveat, _, scope = scope_of(about, page.slug).partition(". ")
     if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and has_sequences(stopping):
         caveat, scope = SEQUENCE_ABOVE, ""  # the picture's sentence says who the line applies to
+    caveat = f"{caveat.removesuffix('.')}." if caveat else ""
+    if page.slug == SYSTEMS.slug and not is_part:
+        caveat = f"{_unrated(shown)} {caveat}".strip()
     return {
         "leading": [one for one in leading if one.tab == page.slug and not one.is_drawn],
         "opened": [one for one in parts if one.shows_raters],
         "parts": [one for one in parts if not one.shows_raters],
         "more": offered_on(page.slug, about),
-        "caveat": f"{caveat.removesuffix('.')}." if caveat else "",
+        "caveat": caveat,
         "scope": scope,
     }
+
+
+def _unrated(shown: Shown) -> str:
+    """Return which systems of the study the picture lacks, because annotators have not rated them."""
+    of_texts, of_pairs = shown.about.success_rates, shown.about.systems
+    rated = {*(of_texts.systems if of_texts else of_pairs.win_rate if of_pairs else ())}
+    missing = [one.name for one in shown.study.ordered_systems() if one.name not in rated]
+    if not rated or not missing:
+        return ""
+    has = "has" if len(missing) == 1 else "have"
+    return f"{', '.join(missing)} {has} no rating by annotators so far."
 
 
 def _criterion(name: str, report: Report | None, asked: Asked) -> str:

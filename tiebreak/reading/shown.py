@@ -32,6 +32,7 @@ from tiebreak.reading.messages import (
     HOW_TO_READ_RANK_SETS,
     INSTANCES_ARE_WEIGHTED,
     INSTANCES_WERE_SELECTED,
+    NO_FINDING_YET,
     NO_SHARED_RANK,
     NO_UNITS,
     RANK_SET,
@@ -246,8 +247,8 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
     for title, scored in measures.items():
         if title == "Win rate" and states_lead:
             continue  # which the page's picture shows
-        if title == BY_STRENGTH and states_lead and _are_the_same(scored, sets):
-            notes.append(f"{title}: the same.")
+        if title == BY_STRENGTH and (why := _instead_of_ranks(scored, sets, states_lead)):
+            notes.append(f"{title}: {why}")
             continue
         estimates = [scored[name] for name in names]
         if not states_lead:  # as in the picture
@@ -259,6 +260,15 @@ def _ranking(section: CriterionSection, systems: SystemsSection) -> Ranking | No
     else:
         rows.append(Row("Items", 0, "", [Number(n, "", Svg(), "") for n in items]))
     return Ranking(names, rows, [HOW_TO_READ_RANK_SETS, *notes] if sets and states_lead else notes)
+
+
+def _instead_of_ranks(scored: Estimates, sets: Mapping[str, RankSet], states_lead: bool) -> str:
+    """Return what stands in place of ranks by strength, which say who is first; "" if these are shown."""
+    if not states_lead:
+        return NO_FINDING_YET
+    if not any(one.has_interval for one in scored.values()):
+        return next(iter(scored.values())).reason or ""
+    return "the same." if _are_the_same(scored, sets) else ""
 
 
 def _measure(title: str, estimates: list[Estimate]) -> Row:

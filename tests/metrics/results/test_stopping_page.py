@@ -28,6 +28,7 @@ from tiebreak.reading.figures.planning.smallest_difference import (
 )
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH, width_figures
 from tiebreak.reading.messages import NO_FINDING_YET, SEQUENCE_ABOVE
+from tiebreak.reading.shown import BY_STRENGTH
 
 pytestmark = pytest.mark.django_db
 
@@ -77,6 +78,26 @@ def test_only_where_a_sequence_is_drawn_the_line_is_said_to_stay_right(client, s
     refresh_report(study=study)
     page = client.get(reverse("metrics:results-tab", args=[study.pk, tab]))
     assert page.context["caveat"] == caveat
+
+
+def test_a_system_without_a_rating_is_named_and_no_rank_is_stated(client):
+    member = User.objects.create_user("ada", is_staff=True)
+    study = small_study(instances=12, systems=3, member=member)
+    client.force_login(member)
+    address, rated = reverse("metrics:results-tab", args=[study.pk, "systems"]), set()
+    answer(study, "ann", A_WINS)
+    for turn in range(3):
+        refresh_report(study=study)
+        page = client.get(address)
+        rated = {*page.context["section"].ranking.systems}
+        missing = {one.name for one in study.ordered_systems()} - rated
+        assert bool(missing) == ("no rating by annotators" in page.context["caveat"])
+        assert all(name in page.context["caveat"] for name in missing)
+        assert len(missing) == 1 or turn
+        assert not [row for row in page.context["section"].ranking.rows if row.name == BY_STRENGTH]
+        assert any(note.startswith(BY_STRENGTH) for note in page.context["section"].ranking.notes)
+        answer(study, f"bob{turn}", A_WINS, hits=8)
+    assert not missing
 
 
 def test_with_few_ratings_headings_say_what_is_missing_and_no_cell_is_a_bare_dash(client):

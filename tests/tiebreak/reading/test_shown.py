@@ -173,6 +173,16 @@ def test_the_table_of_systems_repeats_neither_a_row_nor_what_is_drawn():
         assert (BY_STRENGTH in [row.name for row in shown]) is is_shown
 
 
+@pytest.mark.parametrize(("items", "is_ranked"), [(3, False), (12, True)])
+def test_no_system_has_a_rank_without_an_interval(items, is_ranked):
+    """With an interval, the ranks are in the sets of ranks or a row of their own."""
+    about = report_of(preferences([[1, 1, 0]] * items)).criteria["preference"]
+    table = section_of("preference", about).ranking
+    assert any(row.name.startswith("Rank") for row in table.rows) == is_ranked
+    (note,) = [one for one in table.notes if one.startswith(BY_STRENGTH)]
+    assert ("at least 10" in note) != is_ranked
+
+
 @pytest.mark.parametrize(("label", "first"), [(-1, "a"), (1, "b")])
 def test_the_system_that_ranks_first_is_the_first_of_its_pair(label, first):
     about = report_of(preferences([[label, label, -label]] * 12)).criteria["preference"]
