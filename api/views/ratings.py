@@ -62,7 +62,7 @@ class Ratings(Resource):
         """Read a study's ratings.
 
         The rows of the export as JSON Lines, in the columns of docs/formats.md, including flagged
-        ratings, oldest first. Pass the Tiebreak-Cursor header as `after` to continue; the Tiebreak-More header
+        ratings and those of machine raters (`kind` is `machine`), oldest first. Pass the Tiebreak-Cursor header as `after` to continue; the Tiebreak-More header
         says whether there is more already. A rating appears about ten seconds after it was stored.
         """
         study = self.study()

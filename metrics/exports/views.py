@@ -10,7 +10,7 @@ from zipfile import ZipFile
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,8 +20,9 @@ from django_htmx.http import trigger_client_event
 
 from annotation.exports.export_jobs import ExportJob, export_file, finished_export, start_export
 from annotation.exports.study_export import BENCHMARKS, StudyExport
-from annotation.filters import ratings_in
+from annotation.filters import EVERYTHING, ratings_in
 from annotation.models import Rating
+from annotation.models.rating import RatingQuerySet
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.exports.report_files import ReportFilesJob, start_report_files
@@ -56,7 +57,7 @@ KINDS = (
     ExportKind(
         "jsonl",
         "Ratings as JSON Lines",
-        "Every rating with its flags, one JSON object on each line.",
+        "Every rating, of people and machine raters, with its flags, one JSON object on each line.",
         "For archives and scripts.",
     ),
     ExportKind(
@@ -159,12 +160,21 @@ class ExportForm(forms.Form):
 @shows_study
 def data_and_report(request: HttpRequest, study: Study) -> HttpResponse:
     """Show what can be downloaded, and the study's exports; of a part, its ratings and statistics."""
-    context, status = _page(study), HTTPStatus.OK
+    context, status, chosen = _page(study), HTTPStatus.OK, EVERYTHING
     if asked_values(request.GET):
         asked = asked_for(study, request.GET)
         context |= asked.filtering(request.GET.get("criterion", ""))
+        chosen = asked.chosen
         status = status if asked.part is not None else HTTPStatus.BAD_REQUEST
+    if status == HTTPStatus.OK:
+        context["by_kind"] = _by_kind(ratings_in(study, chosen).in_statistics())
     return render(request, "metrics/data_and_report.html", context, status=status)
+
+
+def _by_kind(ratings: RatingQuerySet) -> dict[str, int]:
+    """Return how many ratings people gave, and how many machine raters did."""
+    rows = ratings.order_by().values_list("rater__kind").annotate(n=Count("pk"))
+    return dict(rows)
 
 
 @shows_study

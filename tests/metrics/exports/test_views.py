@@ -4,10 +4,12 @@ import csv
 import html
 import io
 import re
+from collections import Counter
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.exports import export_jobs
 from annotation.exports.study_export import FORMATS
@@ -20,7 +22,7 @@ from metrics.results.questions import QUESTIONS
 from studies.models import Membership
 from tests.annotation.exports.test_study_export import rated
 from tests.jobs.factories import make_job
-from tests.pages import codes_on
+from tests.pages import codes_on, numbers_in
 from tests.studies.factories import make_open_study
 from tiebreak.errors import DomainError
 
@@ -169,6 +171,22 @@ def test_the_ratings_come_at_once_with_their_texts(client, study):
     assert len(rows) == 20
     assert {row["winner"] for row in rows} == {"old", "new", "tie", "bad"}
     assert rows[0]["text_a"] == f"old on {rows[0]['unit']}"
+
+
+def test_the_page_says_how_many_ratings_of_the_file_are_of_people_and_of_machines(client, study):
+    for machines in (True, False):
+        Rating.objects.filter(rater__kind="machine").update(excluded=not machines)
+        rows = csv_of(client.get(at("ratings-csv", study.pk)))
+        kinds = Counter(row["kind"] for row in rows)
+        page = fromstring(client.get(at("data-and-report", study.pk)).text)
+        (said,) = page.xpath("//*[@data-by-kind]")
+        assert numbers_in(said.text_content()) == {str(n) for n in kinds.values()}
+        assert ("machine" in kinds) == machines == bool(said.xpath("code[text()='kind']"))
+        (direct,) = page.xpath(f"//a[@href='{at('ratings-csv', study.pk)}']")
+        assert "button" not in direct.get("class", "")
+        formats = {label.text_content().strip() for label in page.xpath("//fieldset//label")}
+        assert direct.text_content() not in formats
+        assert len(page.xpath("//main//*[contains(@class, 'primary')]")) == 1
 
 
 def test_the_ratings_that_do_not_count_come_only_if_asked(client, study):
