@@ -85,7 +85,7 @@ def test_the_part_that_needs_a_person_takes_few_statements(client, study):
     assert len(statements(client, reverse("metrics:attention", args=[study.pk]))) <= LIMIT
 
 
-@pytest.mark.parametrize(("name", "most"), [("metrics:dashboard", 27), ("recruitment:launch", 81)])
+@pytest.mark.parametrize(("name", "most"), [("metrics:dashboard", 28), ("recruitment:launch", 81)])
 def test_the_pages_of_a_study_that_pays_take_few_statements(client, study, name, most):
     """Launch looks again at the warnings with which it was opened, by a fixed number of statements."""
     refresh_report(study=study)
