@@ -367,8 +367,8 @@ class Studies:
         """Create a draft from texts: a data frame or a file, in any layout that the pages read.
 
         Options are ``layout``, ``columns`` (``ROLE=COLUMN,…`` or a dict), ``leave_out_bad_rows``,
-        ``fill_down`` (columns whose empty cells repeat the value above) and ``known_dataset`` (``use``
-        or ``refuse`` what you imported before).
+        ``leave_out_errors`` (texts such as “ERROR: timeout”), ``fill_down`` (columns whose empty cells
+        repeat the value above) and ``known_dataset`` (``use`` or ``refuse`` what you imported before).
         """
         columns = options.get("columns", "")
         if isinstance(columns, Mapping):

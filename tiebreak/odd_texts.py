@@ -133,15 +133,26 @@ class OddTexts:
             lengths[system].append(length)
         return lengths
 
+    @property
+    def _usual(self) -> dict[str, float]:
+        """The usual length of a system's texts, if there are enough to know it."""
+        lengths = self.lengths.items()
+        return {system: median(of) for system, of in lengths if len(of) >= MIN_TEXTS}
+
+    @property
+    def wordy(self) -> frozenset[str]:
+        """The systems whose texts are usually so long that an error is none of their answers."""
+        return frozenset(system for system, n in self._usual.items() if n >= LONG_ENOUGH)
+
+    def errors(self) -> list[int]:
+        """Return the numbers of the texts that are what a program writes that got no answer."""
+        wordy = self.wordy
+        return sorted(k for k in self._errors if self._texts[k][1] in wordy)
+
     def found(self) -> list[OddText]:
         """Return the odd texts in their order, each with the first kind that it is of."""
-        usual = {
-            system: median(lengths)
-            for system, lengths in self.lengths.items()
-            if len(lengths) >= MIN_TEXTS
-        }
-        kinds = self._short(usual) | self._same(usual)
-        kinds |= {k: ERROR for k in self._errors if usual.get(self._texts[k][1], 0) >= LONG_ENOUGH}
+        usual = self._usual
+        kinds = self._short(usual) | self._same(usual) | dict.fromkeys(self.errors(), ERROR)
         return [OddText(*self._texts[k][:2], kinds[k]) for k in sorted(kinds)]
 
     def sentences(self, named: Callable[[str], str] = "instance {}".format) -> Iterator[str]:

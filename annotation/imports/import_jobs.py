@@ -316,6 +316,7 @@ def start_import(request: ImportRequest) -> Job:
         "is_complete": choice.is_complete,
         "leave_out": list(choice.leave_out),
         "fill_down": list(choice.fill_down),
+        "leave_out_errors": choice.leave_out_errors,
         "sheet": choice.sheet,
         "bad_rows": request.bad_rows,
         "known_dataset": request.known_dataset,
@@ -371,6 +372,7 @@ def choice_in(options: dict[str, Any]) -> Choice:
         tuple(options.get("leave_out", ())),
         options.get("sheet", ""),
         tuple(options.get("fill_down", ())),
+        options.get("leave_out_errors", False),
     )
 
 

@@ -76,14 +76,14 @@ def choice_of(data: QueryDict) -> Choice:
     layout, sheet = data.get("layout") or None, data.get("sheet", "")
     if sheet != data.get("shown_sheet", ""):
         return Choice(sheet=sheet)
-    fill_down = fill_down_of(data)
+    fill_down, errors = fill_down_of(data), "leave_out_errors" in data
     if layout != (data.get("shown_layout") or None) or data.get("do") == FILL_DOWN:
-        return Choice(layout, sheet=sheet, fill_down=fill_down)
+        return Choice(layout, sheet=sheet, fill_down=fill_down, leave_out_errors=errors)
     names = data.getlist("column")
     roles = [_role(data, number, name) for number, name in enumerate(names)]
     _check_once(roles)
     columns = {role: name for role, name in zip(roles, names, strict=True) if role}
-    return Choice(layout, columns, is_complete=True, sheet=sheet, fill_down=fill_down)
+    return Choice(layout, columns, True, (), sheet, fill_down, errors)
 
 
 def fill_down_of(data: QueryDict) -> tuple[str, ...]:

@@ -313,6 +313,7 @@ def _columns_page(
         "is_unclear": refusal is not None and refusal.code == "repeated_role",
         "doubts": doubts,
         "fill_down": plan.fill_down if plan else choice.fill_down,
+        "leaves_out_errors": choice.leave_out_errors,
         "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
         "other_texts": [

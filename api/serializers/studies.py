@@ -176,6 +176,10 @@ class TableUpload(GuessedUpload):
         help_text="The sheet of a workbook; without it, the first that has a table.",
     )
     leave_out_bad_rows = serializers.BooleanField(default=False)
+    leave_out_errors = serializers.BooleanField(
+        default=False,
+        help_text="Leave out texts that are errors of a program, such as “ERROR: timeout”.",
+    )
     dry_run = serializers.BooleanField(default=False)
 
 

@@ -117,6 +117,7 @@ class Studies(Resource):
             leave_out=tuple(values["leave_out"]),
             sheet=values["sheet"],
             fill_down=tuple(values["fill_down"]),
+            leave_out_errors=values["leave_out_errors"],
         )
         kept = keep_upload(upload=values["table"], by=owner)
         if values["dry_run"]:

@@ -54,7 +54,8 @@ class Choice:
 
     `is_complete` says that `columns` has all roles, so nothing is guessed. No guess uses a column of
     `leave_out`. `sheet` is that of a workbook; "" is the first that has a table. Empty cells of the
-    columns in `fill_down` repeat the value above.
+    columns in `fill_down` repeat the value above. `leave_out_errors` leaves out texts that are errors
+    of a program, as texts that are missing can be.
     """
 
     layout: str | None = None
@@ -63,6 +64,7 @@ class Choice:
     leave_out: tuple[str, ...] = ()
     sheet: str = ""
     fill_down: tuple[str, ...] = ()
+    leave_out_errors: bool = False
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -154,7 +156,8 @@ def import_table_in_steps(
     """Store all of a table and a draft study on it, or nothing.
 
     Yields the number of rows checked so far, and of all rows; then stores everything in one step.
-    Raises `BadTable` if rows have problems, unless ``bad_rows`` is "leave_out"; or `DomainError` if
+    Raises `BadTable` if rows have problems, unless ``bad_rows`` is "leave_out" or they are the errors
+    that the choice leaves out; or `DomainError` if
     the owner already has this dataset and ``known_dataset`` is "refuse".
     """
     check_title(options["title"])
@@ -167,7 +170,8 @@ def import_table_in_steps(
             summary = reading.summary()
             del reading  # with the ids of all rows, which are gathered again
             refuses = options.get("bad_rows", "refuse") == "refuse"
-            if not summary.is_usable or (summary.problems and refuses):
+            others = summary.n_problems - summary.left_out_errors
+            if not summary.is_usable or (others and refuses):
                 raise BadTable(summary)
             return _stored(table, summary, digest.hexdigest(summary.systems), options)
     except FormatError as error:
@@ -187,6 +191,7 @@ def _reading(table: Table, choice: Choice | None, max_rows: int | None = None) -
         is_complete=choice.is_complete,
         leave_out=choice.leave_out,
         fill_down=choice.fill_down,
+        leave_out_errors=choice.leave_out_errors,
         max_rows=max_rows,
     )
 

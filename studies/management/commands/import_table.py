@@ -57,6 +57,11 @@ class Command(BaseCommand):
             help="import the other rows if some have problems",
         )
         parser.add_argument(
+            "--leave-out-errors",
+            action="store_true",
+            help="leave out texts that are errors of a program, such as “ERROR: timeout”",
+        )
+        parser.add_argument(
             "--max-rows",
             type=int,
             default=settings.TIEBREAK_MAX_UPLOAD_ROWS,
@@ -93,6 +98,7 @@ class Command(BaseCommand):
             leave_out=tuple(options["leave_out"]),
             sheet=options["sheet"],
             fill_down=tuple(options["fill_down"]),
+            leave_out_errors=options["leave_out_errors"],
         )
         limits = _limits(options["max_rows"])
         if options["dry_run"]:

@@ -578,6 +578,28 @@ def test_the_button_says_how_many_rows_it_leaves_out(client, ada):
     assert Study.objects.get().dataset.instances.count() == 3
 
 
+def test_an_error_of_a_program_is_left_out_by_a_tick_beside_what_the_page_says_of_it(client, ada):
+    texts = {
+        s: [f"The answer {n} of {s} is a sentence of some length." for n in range(12)]
+        for s in "xyz"
+    }
+    texts["z"][4], texts["y"][7] = "ERROR: timeout", ""
+    prompts = [f"What is part {n} of a ship?" for n in range(12)]
+    address = upload(client, csv_of(prompt=prompts, **{f"answer_{s}": texts[s] for s in "xyz"}))
+    page = client.get(address)
+    assert "Leave out 1 text and create the study" in page.content.decode()
+    assert "Leave out the text that is an error" in page.content.decode()
+    ticked = client.post(address, form_of(page, do="check", leave_out_errors="on"))
+    assert re.search(r'id="leave-out-errors" checked', ticked.content.decode())
+    assert "Leave out 2 texts and create the study" in ticked.content.decode()
+    assert ticked.context["summary"].generations == 34
+    assert "error_text" in codes_on(ticked)
+    client.post(address, form_of(ticked, do="leave_out", leave_out_errors="on"))
+    kept = Generation.objects.filter(instance__source=prompts[4])
+    assert {text.system.name for text in kept} == {"answer_x", "answer_y"}
+    assert Generation.objects.count() == 34
+
+
 @pytest.mark.parametrize("begin", ["columns", "ratings"])
 def test_an_emptied_title_is_refused_at_its_field(client, ada, begin):
     table = csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=SENTENCES[::-1], winner=["gpt4"] * 4)

@@ -209,6 +209,23 @@ def test_the_command_fails_with_the_problems_and_can_leave_them_out(flawed, ada,
     assert Study.objects.exists()
 
 
+def test_the_command_leaves_errors_of_programs_out_with_the_option_alone(tmp_path, ada, capsys):
+    rows = [
+        f"Prompt {n},Answer {n} is of no small length by x at all.,Answer {n} is one of the other system at some length."
+        for n in range(12)
+    ]
+    rows[3] = (
+        "Prompt 3,Answer 3 is of no small length by x at all.,Traceback (most recent call last): oh"
+    )
+    (tmp_path / "t.csv").write_text("\n".join(["prompt,x_answer,y_answer", *rows]))
+    command = ["import_table", str(tmp_path / "t.csv"), "--owner", "ada", "--title", "T", "--json"]
+    call_command(*command, "--dry-run")
+    assert json.loads(capsys.readouterr().out)["generations"] == 24
+    call_command(*command, "--leave-out-errors")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["instances"], told["n_problems"]) == (11, 1)
+
+
 @pytest.mark.parametrize(
     ("option", "code"),
     [

@@ -22,12 +22,16 @@ from tiebreak.formats.tables.nesting import (
 from tiebreak.formats.tables.plan import FIELD_OF, LONG, PROMPTS, Plan
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 from tiebreak.formats.tables.profiles import is_missing
-from tiebreak.odd_texts import OddTexts
+from tiebreak.odd_texts import OddTexts, is_error
 
 MAX_CATEGORY = 200
 MAX_SAMPLE = 30_000
 EMPTY = "The text of “{}” is missing. Fill it in, or leave {} out."
 MISSING_TEXT = "The text “{}” is a mark of a missing value. Fill in the text, or leave {} out."
+ERROR_TEXT = "error_text"
+ERROR_SENTENCE = (
+    "The text of “{}” is an error of a program or an empty answer. Correct it, or leave {} out."
+)
 THE_ROW, THE_TEXT = "the row", "it"
 NO_KEY = (
     "The row has no {}, which alone says which rows belong together. Fill it in, choose a column with ids,"
@@ -323,9 +327,11 @@ class Extraction:
         if not all(text.strip() for text in texts):
             return BadCell("empty_text", EMPTY.format(cell.system, left_out), cell.column)
         mark = next(filter(is_missing, texts), None) if cell.column in self.plan.prose else None
-        if mark is None:
-            return None
-        return BadCell("missing_text", MISSING_TEXT.format(mark, left_out), cell.column)
+        if mark is not None:
+            return BadCell("missing_text", MISSING_TEXT.format(mark, left_out), cell.column)
+        if cell.system in self.plan.without_errors and any(is_error(t.strip()) for t in texts):
+            return BadCell(ERROR_TEXT, ERROR_SENTENCE.format(cell.system, left_out), cell.column)
+        return None
 
     def _samples_of(self, cell: _Cell, shared: Turns) -> list[str]:
         value = cell.value

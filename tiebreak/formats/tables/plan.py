@@ -37,6 +37,8 @@ class Plan:
 
     fill_down: tuple[str, ...] = ()
     """Columns whose empty cells repeat the value above."""
+    without_errors: frozenset[str] = field(default=frozenset())
+    """Systems whose texts are left out where they are what a program writes that got no answer."""
 
     @property
     def systems(self) -> dict[str, str]:

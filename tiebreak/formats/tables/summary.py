@@ -9,7 +9,7 @@ from tiebreak.formats.errors import FIRST_LINES, FormatError, ProblemKind
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.column_kinds import is_verdict
 from tiebreak.formats.tables.ends import without_footer
-from tiebreak.formats.tables.extraction import Extracted, Extraction
+from tiebreak.formats.tables.extraction import ERROR_TEXT, Extracted, Extraction
 from tiebreak.formats.tables.filling import EMPTY_BELOW, empty_below, filled_down, headings
 from tiebreak.formats.tables.names import says, says_answer
 from tiebreak.formats.tables.plan import LONG, PAIR_ROLES, PROMPTS, Plan
@@ -20,7 +20,7 @@ from tiebreak.formats.tables.roles import plan_for
 
 MAX_SYSTEMS = 1000
 # Problems of rows that may be why no instance has texts of two systems.
-LACKS = {"empty_source", "empty_text", "missing_text"}
+LACKS = {"empty_source", "empty_text", "missing_text", ERROR_TEXT}
 WITH_PROBLEMS = "what has problems"
 NOTHING_TO_READ = (
     "The table has no column with texts of systems. Choose the columns that hold the texts, or the"
@@ -80,6 +80,13 @@ class TableSummary:
     """Number of instances that have texts of two systems."""
     empty_below: tuple[str, ...] = ()
     """Columns of the plan of which is asked whether empty cells repeat the value above."""
+    errors: int = 0
+    """Number of texts that are read and are what a program writes that got no answer."""
+
+    @property
+    def left_out_errors(self) -> int:
+        """Number of such texts that are left out because someone asked for it."""
+        return sum(kind.count for kind in self.kinds if kind.first.code == ERROR_TEXT)
 
     @property
     def sentence(self) -> str:
@@ -193,6 +200,7 @@ class TableReading:
 
     ``layout`` and ``columns``, by role, are those that are not to be guessed; ``is_complete`` says
     that nothing is. Empty cells of the columns in ``fill_down`` repeat the value above.
+    ``leave_out_errors`` makes errors of programs, where a system should have a text, problems that can be left out.
     A preview stops after ``max_rows``. `profile` says what the cells of the
     columns look like, and `plan` has the layout of the table and the column of each role.
     """
@@ -206,6 +214,7 @@ class TableReading:
         is_complete: bool = False,
         leave_out: Iterable[str] = (),
         fill_down: Iterable[str] = (),
+        leave_out_errors: bool = False,
         max_rows: int | None = None,
     ) -> None:
         self.table, self.max_rows = table, max_rows
@@ -235,6 +244,8 @@ class TableReading:
             _check_plan(self.plan, self.profile, problems, set((columns or {}).values()))
         # Rows with problems are named again when they are read for their contents.
         self.problems = problems if problems.is_fatal else TableProblems()
+        if leave_out_errors and not problems.is_fatal:
+            self.plan = replace(self.plan, without_errors=self._wordy())
         self.extraction = Extraction(self.plan, self.problems)
 
     def _profile(self, problems: TableProblems, fill_down: tuple[str, ...]) -> Profile:
@@ -243,6 +254,14 @@ class TableReading:
         except BadCell as error:
             problems.stop(None, error.code, error.message)
             return Profile()
+
+    def _wordy(self) -> frozenset[str]:
+        """Return the systems of which an error is no answer, which all of their texts say."""
+        first = Extraction(self.plan, TableProblems())
+        rows = _rows(self.table, TableProblems(), self.plan.fill_down)
+        for _ in first.run(islice(rows, self.max_rows)):
+            pass
+        return first.odd.wordy
 
     def rows(self) -> Iterator[Extracted]:
         """Yield what each row contributes; the rows with problems are left out."""
@@ -279,6 +298,7 @@ class TableReading:
             tuple(self.problems.sheets),
             self.extraction.compared,
             self.empty_below,
+            len(self.extraction.odd.errors()),
         )
 
     def _notes(self) -> tuple[str, ...]:
