@@ -37,6 +37,7 @@ MAX_LENGTH_RATIO = 1.5
 MIN_GAP, STANDARD_ERRORS = 0.25, 3
 EDGE_WORDS = 3
 CUT_BY_DOTS, CUT_OFF = "end in “…”", "end in the middle of a sentence"
+_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s")
 _CLOSING = "\"'”’»)]*_ "
 _ERROR = re.compile(
     r"[\[<(*]*\s*(?:error\b\s*(?:[:\]>)]|code\b|\d{3}|$)|traceback \(most recent call last\)"
@@ -225,10 +226,16 @@ def _traits_of(text: str) -> Iterator[str]:
     end = text.rstrip(_CLOSING)
     if end.endswith(("…", "...")):
         yield CUT_BY_DOTS
-    elif text[-1].isalnum() or text[-1] in ",-–—":
+    elif (text[-1].isalnum() or text[-1] in ",-–—") and not _ends_as_its_list(text):
         yield CUT_OFF
     else:
         yield from (f"end with “{' '.join(words[-n:])}”" for n in edges)
+
+
+def _ends_as_its_list(text: str) -> bool:
+    """Whether a text ends with a list of which the item before has no full stop either."""
+    before, last = ["", *filter(str.strip, text.splitlines())][-2:]
+    return all(map(_ITEM.match, (before, last))) and before.rstrip()[-1].isalnum()
 
 
 def telling(tells: Sequence[Telltale]) -> str:

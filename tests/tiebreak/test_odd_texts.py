@@ -150,3 +150,12 @@ def test_what_all_systems_have_and_what_is_rare_tells_none(text):
 
 def test_few_texts_tell_nothing():
     assert texts_of({k: CUT.format(k) for k in range(9)}, n=9).telltales() == []
+
+
+@pytest.mark.parametrize(("before", "is_cut"), [("- go there", False), ("- Go there.", True)])
+def test_a_text_that_ends_with_a_list_is_cut_off_where_the_other_items_have_a_full_stop(
+    before, is_cut
+):
+    own = {k: f"{LONG.format(k)}\n{before}\n- confirm part {k} of this" for k in range(12)}
+    tells = {one.trait for one in texts_of(own, n=12).telltales()}
+    assert (CUT_OFF in tells) == is_cut
