@@ -191,7 +191,7 @@ def import_now_or_later(request: HttpRequest, wanted: ImportRequest) -> HttpResp
         return redirect("annotation:import", imported.public_id)
     messages.success(request, imported.sentence)
     if imported.remarks:
-        messages.warning(request, " ".join(imported.remarks))
+        messages.warning(request, "\n".join(imported.remarks))
     is_over = imported.study.status == Study.Status.CLOSED
     page = redirect("metrics:results" if is_over else "studies:data", imported.study.pk)
     request.session[IMPORTED] = [wanted.upload.token, page.url]

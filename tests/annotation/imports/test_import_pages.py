@@ -13,6 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from django.utils.html import escape
 
 from annotation.imports import import_jobs
 from annotation.imports.import_jobs import ImportRequest, start_import
@@ -343,6 +344,9 @@ def test_the_rows_that_are_left_out_are_named_before_and_after_the_import(client
     after = client.post(address, form_of(page, do="leave_out"), follow=True)
     (warning,) = [m.message for m in after.context["messages"] if m.level_tag == "warning"]
     assert "1 row (row 14: " in warning
+    lines = warning.split("\n")
+    assert len(lines) > 1
+    assert "<br>".join(map(escape, lines)) in after.content.decode()
 
 
 def test_a_sheet_without_texts_is_named_above_its_columns(client, ada, tmp_path):
