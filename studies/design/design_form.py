@@ -21,6 +21,17 @@ NO_MAXIMUM = (
 )
 
 
+# Shown in empty fields, and never stored.
+GUIDELINES_BEGIN = (
+    "What makes one text better than another here, such as: Prefer the reply that answers the question.\n"
+    "What does not count, and when to call it a tie, such as: Length does not count."
+)
+CONSENT_BEGIN = (
+    "Who you are and what the answers are for, such as: We are N. N. at the University of …, and study …\n"
+    "That taking part is voluntary, and where to ask, such as: Write to name@university.example."
+)
+
+
 class StudyDesignForm(OpenedModelForm):
     class Meta:
         model = Study
@@ -33,8 +44,10 @@ class StudyDesignForm(OpenedModelForm):
             " fewer tasks get their share.",
         }
         widgets = {
-            "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
-            "consent": forms.Textarea(attrs={"rows": 8, "cols": 90}),
+            "guidelines": forms.Textarea(
+                attrs={"rows": 14, "cols": 90, "placeholder": GUIDELINES_BEGIN}
+            ),
+            "consent": forms.Textarea(attrs={"rows": 8, "cols": 90, "placeholder": CONSENT_BEGIN}),
             "currency": forms.Select(choices=currency_choices()),
         }
 
