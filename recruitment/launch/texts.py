@@ -1,6 +1,7 @@
 """Check that annotators are shown two real texts that differ."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import combinations
 
 from django.db.models import Count, F, Max
 
@@ -21,6 +22,12 @@ from studies.rendering.renderers import RENDERERS
 from tiebreak.digits import percent
 from tiebreak.formats.shown_fields import parsed_fields
 from tiebreak.reading.words import counted, named_instances
+
+SPLIT = "If your file has these texts, look at Data whether they became instances of their own"
+LEFT_OUT = (
+    "There is nothing to do if your file lacks these texts or you left them out when you imported it."
+    " Otherwise correct it, and import it as a new study."
+)
 
 
 def missing_texts(study: Study) -> Iterator[LaunchCheck]:
@@ -148,16 +155,31 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
         )
     if none and most:  # where nothing is compared, the plan refuses the study
         keys = Instance.objects.filter(pk__in=none).values_list("key", flat=True)
-        in_file = (
-            "If your file has these texts, look at Data whether they became instances of their own"
+        ways = (
+            (f"{SPLIT}; otherwise generate them.", f"{SPLIT}.")
+            if _are_split(study, none)
+            else ("Generate them, unless the others are enough.", LEFT_OUT)
         )
         yield warning(
             "instances_left_out",
             f"For {len(none)} of {instances}, at least one pair of systems has no texts to compare, and"
             f" the instance will be left out for that pair ({named_instances(keys)}).",
-            **_way_out(study, f"{in_file}; otherwise generate them.", f"{in_file}."),
+            **_way_out(study, *ways),
             items=UNCOMPARED.address,
         )
+
+
+def _are_split(study: Study, instances: Collection[int]) -> bool:
+    """Whether two of them have texts of no common system, as if they were halves of one."""
+    texts = Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.systems.all()
+    )
+    of_each: dict[int, set[int]] = {}
+    for instance, system in texts.order_by().values_list("instance", "system").distinct():
+        if instance in instances:
+            of_each.setdefault(instance, set()).add(system)
+    kinds = set(map(frozenset, of_each.values()))
+    return any(a.isdisjoint(b) for a, b in combinations(kinds, 2))
 
 
 def most_comparisons(study: Study) -> int:

@@ -5,11 +5,11 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.services.planning import ensure_plan, plan_hits
+from annotation.services.planning import ensure_plan, plan_hits, remove_plan
 from annotation.services.reference_units import degrade_copies
 from recruitment.costs import forecast, proposal_for
 from recruitment.launch.channels import somebody_can_enter
-from recruitment.models import encrypted
+from recruitment.models import Channel, encrypted
 from recruitment.services import launch_checks as services
 from recruitment.services.launch_checks import LaunchRefused, launch_checks
 from recruitment.services.lifecycle import open_study, pause_study
@@ -186,6 +186,13 @@ def test_instances_without_texts_of_both_systems_are_said_to_be_left_out():
     plan_hits(study=study)
     assert {"1", "3"} <= numbers_in(launch_checks(study)[0].sentence)
     assert warnings(study) == {"instances_left_out"}
+    # Only texts of one system are missing, so no instance can be half of another.
+    split = "instances of their own"
+    assert split not in launch_checks(study)[0].advice
+    remove_plan(study)
+    Generation.objects.filter(instance__key="note-1", system__name="system-0").delete()
+    plan_hits(study=study)
+    assert split in launch_checks(study)[0].advice
 
 
 @pytest.mark.parametrize("told_apart_by", ["instance", "sample_index"])
