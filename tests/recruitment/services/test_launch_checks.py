@@ -88,6 +88,14 @@ def test_annotators_learn_whom_they_agree_with():
     study = make_planned(consent=" ")
     assert warnings(study) == {"no_consent"}
     Study.objects.update(consent="We are the University of N.")
+    assert warnings(Study.objects.get()) == {"no_contact"}
+    channel = Channel.objects.create(study=study, provider="open-link")
+    assert warnings(Study.objects.get()) == {"no_contact"}
+    channel.settings = {"pay_claim": "send", "pay_contact": "n@uni.example"}
+    channel.save()
+    assert "no_contact" not in warnings(Study.objects.get())
+    channel.delete()
+    Study.objects.update(consent="We are the University of N., +49 30 1234567.")
     assert launch_checks(Study.objects.get()) == []
 
 
