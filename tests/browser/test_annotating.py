@@ -558,3 +558,21 @@ def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, widt
     check_accessible(page)
     page.goto(f"{live_server.url}/studies/{study.pk}/preview/")
     check_accessible(page)
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_a_text_that_goes_on_under_the_choices_of_a_phone_fades_there(
+    chromium_page: Page, live_server, width
+):
+    page = chromium_page
+    page.set_viewport_size({"width": width, "height": 740})
+    study = with_texts(make_open_study(instances=1, ratings_per_hit=1))
+    Generation.objects.update(text="\n\n".join(["A whole sentence of the text."] * 6))
+    enter(page, live_server, study)
+    end = page.locator("article").last.bounding_box()
+    choices = page.locator("#answer").bounding_box()
+    assert end
+    assert choices
+    is_under = end["y"] + end["height"] > choices["y"]
+    shadow = page.evaluate("getComputedStyle(document.querySelector('#answer')).boxShadow")
+    assert is_under == (shadow != "none") == (width == 360)

@@ -14,7 +14,7 @@ from studies.design.scale_cards import ScaleCards
 from studies.log_pages import PER_PAGE
 from studies.models import Criterion, Generation, Membership, Study, StudyEvent
 from studies.services import record_event
-from tests.pages import codes_on, levels_on, numbers_in, send
+from tests.pages import codes_on, levels_on, numbers_in, send, send_step
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.reading.words import scale_in_words
 
@@ -391,3 +391,16 @@ def test_the_signs_of_markdown_are_said_however_few_texts_have_them(n, shown_as,
     study.refresh_from_db()
     assert numbers_in(formats_in_words(study)) >= ({str(n), "40"} if is_said else set())
     assert bool(formats_in_words(study)) == is_said
+
+
+def test_what_belongs_in_empty_guidelines_and_consent_is_shown_and_never_stored(client, study):
+    Study.objects.update(guidelines="", consent="")
+    address = page_of("studies:task", study)
+    page = lxml.html.fromstring(client.get(address).content)
+    for name in ("guidelines", "consent"):
+        (field,) = page.xpath(f"//textarea[@name='{name}']")
+        assert len(field.get("placeholder").splitlines()) == 2
+        assert not field.text.strip()
+    send_step(client, address)
+    stored = Study.objects.get()
+    assert (stored.guidelines, stored.consent) == ("", "")
