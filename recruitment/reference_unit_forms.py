@@ -1,6 +1,5 @@
 """The reference units of a study as forms: made, listed one by one, labelled and removed."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
@@ -25,24 +24,32 @@ from tiebreak.perturbations import PERTURBATIONS, Perturbation
 PER_PAGE = 10
 
 
+NOTICED = CAREFUL, READING, WITH_SOURCE, AT_A_GLANCE = (
+    "Takes careful reading",
+    "Takes reading",
+    "Seen by comparing with the source",
+    "Seen at a glance",
+)
+AS_TEXTS_ALLOW = "Takes reading, where the texts allow it"
+
+
 def _noticed(perturbation: Perturbation) -> str:
     """Return in words how hard it is to see that a text was changed in this way."""
     if perturbation.kind in {"fictional", "answer"}:
-        return "Seen by comparing with the source"
+        return WITH_SOURCE
     if perturbation.degree == "minor":
-        return "Takes careful reading"
-    return "Takes reading" if perturbation.level == "sentences" else "Seen at a glance"
+        return CAREFUL
+    return READING if perturbation.level == "sentences" else AT_A_GLANCE
 
 
 def _changes() -> list[tuple[str, Any]]:
-    """Return the changes to choose from, by how hard they are to see; first what is done otherwise."""
-    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    """Return the changes to choose from, the hardest to see first, below what is done otherwise."""
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in NOTICED}
     for one in PERTURBATIONS.values():
         groups[_noticed(one)].append((one.name, f"{one.change[0].upper()}{one.change[1:]}"))
     return [("", AS_TEXTS_ALLOW), *groups.items()]
 
 
-AS_TEXTS_ALLOW = "Takes reading: half of the sentences are those of another text, or words are missing where a text is short or like the others"
 NO_NUMBER = "Enter the number of items, or choose a file with them."
 
 
@@ -60,7 +67,8 @@ class ReferenceUnitsForm(forms.Form):
         choices=_changes,
         required=False,
         help_text="A change that is seen at a glance finds only people who do not look. One that takes"
-        " careful reading also fails people who skim.",
+        " careful reading also fails people who skim. If you choose none, half of the sentences are those of"
+        " another text; where a text is short or like the others, words are missing, which is seen at a glance.",
     )
     rows = forms.FileField(
         label="Or upload a file (.jsonl)",
@@ -102,6 +110,16 @@ def role_to_make(roles: Iterable[Unit.Role], counts: list[RoleCount], chosen: st
     return next((role for role in short if role in open_), Unit.Role.GOLD.value)
 
 
+def change_of_copy(unit: Unit) -> str:
+    """Say how hard it is to see what was changed in a unit's copy; "" if it has none that was made here."""
+    made = (
+        text.generation.params.get("perturbation") for text in unit.text_list if text.generation
+    )
+    names = [one["name"] for one in made if one and one["name"] in PERTURBATIONS]
+    changes = map(PERTURBATIONS.__getitem__, names)
+    return next((f"{_noticed(one)}: {one.change}." for one in changes), "")
+
+
 class LabelsForm(OpenedForm, forms.Form):
     """The expected labels of one reference unit, a field for each criterion."""
 
@@ -110,7 +128,7 @@ class LabelsForm(OpenedForm, forms.Form):
     ) -> None:
         initial = {f"c{i}": unit.known_labels.get(c.name, "") for i, c in enumerate(criteria)}
         super().__init__(data, prefix=f"unit-{unit.key}", initial=initial)
-        self.unit, self.criteria = unit, criteria
+        self.unit, self.criteria, self.change = unit, criteria, change_of_copy(unit)
         for number, criterion in enumerate(criteria):
             self.fields[f"c{number}"] = _field(criterion, unit)
 

@@ -332,3 +332,18 @@ def test_an_item_without_an_answer_or_with_an_item_already_is_refused(client, st
 
 
 # Size and pay.
+
+
+def test_a_copy_says_how_hard_its_change_is_to_see_and_careful_changes_come_first(client, study):
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=1, perturbation="words/deletion/major")
+    degrade_copies(study=study, role=Unit.Role.TRAINING, n=1, perturbation="words/deletion/minor")
+    page = lxml.html.fromstring(client.get(page_of("recruitment:quality", study)).content)
+    said = {
+        one.get("id"): one.xpath("string(.//*[@data-change])").partition(":")[0]
+        for one in page.xpath("//article")
+    }
+    assert said == {"gold-0": "Seen at a glance", "training-0": "Takes careful reading"}
+    groups = page.xpath("//select[@name='make-perturbation']/optgroup/@label")
+    assert (groups[0], groups[-1]) == ("Takes careful reading", "Seen at a glance")
+    (link,) = page.xpath("//a[starts-with(@href, '#gold-') or starts-with(@href, '#training-')]")
+    assert link.get("href") == f"#{page.xpath('//article/@id')[0]}"
