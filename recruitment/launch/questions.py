@@ -1,6 +1,5 @@
 """Check the guidelines, the criteria and the reference units that screening needs."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -22,15 +21,10 @@ from recruitment.launch.check import (
     error,
     warning,
 )
-from recruitment.platforms import get_platform
-from recruitment.platforms.pay_claims import contact_of
 from studies.instance_selection.set_aside import LEAST_RATED
 from studies.models import Screening, Study, Unit
 from tiebreak.digits import in_digits, percent
 from tiebreak.reading.words import counted
-
-# An address of email or of a page, or a number to call.
-_ADDRESS = re.compile(r"@|://|\bwww\.|\+?\d[\d ()/-]{5,}")
 
 
 def guidelines(study: Study) -> Iterator[LaunchCheck]:
@@ -61,20 +55,6 @@ def consent(study: Study) -> Iterator[LaunchCheck]:
             " “consent”, name yourself, your institution and an address.",
             TASK,
         )
-    elif not _ADDRESS.search(study.consent) and not _can_be_written_to(study):
-        yield warning(
-            "no_contact",
-            "Annotators read that they can ask you to erase what is stored about them, but not where: the"
-            " consent has no address. Add one to “consent”.",
-            TASK,
-        )
-
-
-def _can_be_written_to(study: Study) -> bool:
-    """Whether the first page names the address for codes, or the platform passes messages on."""
-    channels = study.channels.filter(closed_at=None)
-    ways = [contact_of(one) or get_platform(one.provider).is_platform for one in channels]
-    return bool(ways) and all(ways)
 
 
 def consent_beside_guidelines(study: Study) -> Iterator[LaunchCheck]:

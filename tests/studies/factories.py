@@ -57,10 +57,7 @@ def make_study(
 ) -> Study:
     """Create a draft study with a new dataset and one criterion, which is ready to be planned."""
     dataset = make_dataset(instances=instances, systems=systems, samples=samples)
-    texts = {
-        "guidelines": "Prefer the note that leaves nothing out.",
-        "consent": "We are N. N., n@uni.example.",
-    }
+    texts = {"guidelines": "Prefer the note that leaves nothing out.", "consent": "We are N. N."}
     design = {**texts, **design}
     study = Study.objects.create(title="Which note is better?", dataset=dataset, **design)
     for position, system in enumerate(dataset.systems.order_by("name")):

@@ -9,7 +9,7 @@ from annotation.services.planning import ensure_plan, plan_hits, remove_plan
 from annotation.services.reference_units import degrade_copies
 from recruitment.costs import forecast, proposal_for
 from recruitment.launch.channels import somebody_can_enter
-from recruitment.models import Channel, encrypted
+from recruitment.models import encrypted
 from recruitment.services import launch_checks as services
 from recruitment.services.launch_checks import LaunchRefused, launch_checks
 from recruitment.services.lifecycle import open_study, pause_study
@@ -88,14 +88,6 @@ def test_annotators_learn_whom_they_agree_with():
     study = make_planned(consent=" ")
     assert warnings(study) == {"no_consent"}
     Study.objects.update(consent="We are the University of N.")
-    assert warnings(Study.objects.get()) == {"no_contact"}
-    channel = Channel.objects.create(study=study, provider="open-link")
-    assert warnings(Study.objects.get()) == {"no_contact"}
-    channel.settings = {"pay_claim": "send", "pay_contact": "n@uni.example"}
-    channel.save()
-    assert "no_contact" not in warnings(Study.objects.get())
-    channel.delete()
-    Study.objects.update(consent="We are the University of N., +49 30 1234567.")
     assert launch_checks(Study.objects.get()) == []
 
 
