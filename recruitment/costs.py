@@ -4,7 +4,7 @@ from collections.abc import Collection as Many, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import ROUND_DOWN, ROUND_UP, Decimal
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -25,11 +25,19 @@ from recruitment.admission import (
     maximum_of,
     newcomers_pay,
 )
+from recruitment.fair_pay import (
+    FAR_BEYOND,
+    Proposal,
+    Terms,
+    fair_minutes,
+    fair_pay,
+    fair_promise,
+)
 from recruitment.ledger import Due, Ledger, due, ledger
 from recruitment.messages import (
     BEYOND_BUDGET,
-    DIVIDES,
     DIVIDES_NOT,
+    FAIR_TOGETHER,
     LAST_IS_PAID_LESS,
     ONE_TASK_PAYS_LESS,
     PAYS_LESS,
@@ -38,7 +46,7 @@ from recruitment.messages import (
     UNDER_PROMISE,
 )
 from recruitment.models import Channel, Payment
-from recruitment.pay import CENT, Asked, Collection, Cost, Pay
+from recruitment.pay import Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
 from studies.design.steps import count_of
 from studies.models import Study
@@ -46,18 +54,8 @@ from tiebreak.digits import in_cents, money
 from tiebreak.reading.words import counted
 
 NOTHING = Cost()
-TENTH = Decimal("0.1")
-# More than so many times the promised hourly pay is rather a slip than generosity.
-FAR_BEYOND = 3
 # Who stops after a task earns less an hour than for all; so many times less should be known before.
 FAR_BELOW = 2
-
-
-class Proposal(NamedTuple):
-    """What the one of minutes per task, hourly pay and reward that is empty follows to be."""
-
-    field: str
-    value: Decimal
 
 
 class FewTasks(NamedTuple):
@@ -83,25 +81,22 @@ class Forecast:
     promised_hourly_rate: Decimal | None
     fee_percent: Decimal
     lowest: Sequence[FewTasks] = ()
-    maximum_that_divides: int | None = None
     missing: tuple[str, ...] = ()
-    least_reward: Decimal | None = None
+    fair: Proposal | None = None
 
     @property
     def total(self) -> Decimal | None:
         return None if self.cost is None else self.cost.total
 
     @property
-    def leaves_too_few(self) -> bool:
-        """Whether the tasks that are left for the last person are paid below the promise."""
-        return any(one.is_for_the_last and self._is_under(one.rate) for one in self.lowest)
+    def last(self) -> FewTasks | None:
+        """What the last person earns who finds fewer tasks; None if that is not less an hour."""
+        return next((one for one in self.lowest if one.is_for_the_last), None)
 
     @property
-    def maximum_to_use(self) -> Proposal | None:
-        """The maximum of tasks with which the last person is not paid below the promise; None if all are."""
-        if not self.maximum_that_divides or not self.leaves_too_few or self.other_than_promised:
-            return None
-        return Proposal("hits_per_annotator", Decimal(self.maximum_that_divides))
+    def leaves_too_few(self) -> bool:
+        """Whether the tasks that are left for the last person are paid below the promise."""
+        return self.last is not None and self._is_under(self.last.rate)
 
     @property
     def some_are_under(self) -> bool:
@@ -132,9 +127,8 @@ class Forecast:
         if rate is None or promise is None or promise <= rate <= FAR_BEYOND * promise:
             return None
         code, what_to_do = (
-            ("under_promise", PAYS_LESS) if rate < promise else ("over_promise", PAYS_MORE)
+            ("under_promise", self._way_out) if rate < promise else ("over_promise", PAYS_MORE)
         )
-        what_to_do = what_to_do.format(money(self.least_reward or 0), self.currency)
         return code, PROMISED.format(money(rate), money(promise), self.currency, what_to_do)
 
     @property
@@ -143,18 +137,27 @@ class Forecast:
         if self.other_than_promised:
             return [self.other_than_promised]
         promise = self.promised_hourly_rate or Decimal(0)
-        if not self.leaves_too_few:
+        last = self.last
+        if last is None or not self.leaves_too_few:
             return []
-        (last,) = (one for one in self.lowest if one.is_for_the_last)
-        way_out = self.maximum_that_divides
         sentence = LAST_IS_PAID_LESS.format(
             counted(last.tasks, "task"),
             money(last.rate),
             money(promise),
             self.currency,
-            DIVIDES.format(way_out) if way_out else DIVIDES_NOT,
+            self._way_out,
         )
         return [("last_is_under_promise", sentence)]
+
+    @property
+    def _way_out(self) -> str:
+        """The reward, and where it needs one the maximum of tasks, with which all are paid as promised."""
+        if self.fair is None:
+            return DIVIDES_NOT
+        reward = money(self.fair.value)
+        if self.fair.maximum:
+            return FAIR_TOGETHER.format(reward, self.currency, counted(self.fair.maximum, "task"))
+        return PAYS_LESS.format(reward, self.currency)
 
     @property
     def of_who_stops(self) -> str:
@@ -180,9 +183,8 @@ def forecast(study: Study, *, hits: int, completed: int | None = None) -> Foreca
         "the minutes per task": study.minutes_per_hit,
     }
     collection = collection_of(study, hits)
-    asked = asked_of_one(study, hits, screening_of(study))
     prefetch_related_objects([study], "channels")
-    most = maximum(study, hits)
+    most, terms = maximum(study, hits), _terms(study, collection)
     return Forecast(
         currency=study.currency,
         responses=collection.responses,
@@ -190,14 +192,13 @@ def forecast(study: Study, *, hits: int, completed: int | None = None) -> Foreca
         cost=_whole_cost(study, collection, most, completed),
         maximum=most,
         budget=study.budget,
-        hourly_rate=_hourly_rate(_pays(study, hits), asked) if study.reward is not None else None,
-        asked=asked,
+        hourly_rate=terms.hourly_rate() if terms and study.reward is not None else None,
+        asked=terms and terms.asked,
         promised_hourly_rate=study.promised_hourly_rate,
         fee_percent=highest_fee(study.channels.all()),
-        lowest=_lowest(_pays(study, hits), asked, collection) if study.reward else (),
-        maximum_that_divides=_maximum_that_divides(collection),
+        lowest=_lowest(terms) if terms and study.reward else (),
         missing=tuple(name for name, value in needs.items() if value is None),
-        least_reward=_least_reward(study, _pays(study, hits), asked),
+        fair=_proposed_reward(terms, study) if terms else None,
     )
 
 
@@ -264,85 +265,56 @@ def _at_older_terms(study: Study, left: Collection, people: Due) -> tuple[int, C
     return left.responses - open_, cost
 
 
-def _hourly_rate(pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
-    """Return the pay for an hour of all that is asked, on the channel that pays least."""
-    if asked is None:
-        return None
-    hours = Decimal(asked.minutes) / 60
-    return in_cents(min(pay.for_tasks(asked.tasks) for pay in pays) / hours)
-
-
-def _lowest(pays: Sequence[Pay], asked: Asked | None, left: Collection) -> list[FewTasks]:
+def _lowest(terms: Terms) -> list[FewTasks]:
     """Return the hourly pay of one task, and of those left for the last person, if it is lower than for all."""
-    whole = _hourly_rate(pays, asked)
-    if asked is None or whole is None:
+    whole, tasks, last = terms.hourly_rate(), terms.asked.tasks, terms.last
+    if whole is None:
         return []
-    last = left.responses % asked.tasks if asked.tasks else 0
-    rates = {n: _hourly_rate(pays, replace(asked, tasks=n)) for n in {1, last or asked.tasks}}
+    rates = {n: terms.hourly_rate(n) for n in {1, last}}
     return [
         FewTasks(n, rate, n == last)
         for n, rate in sorted(rates.items())
-        if n < asked.tasks and rate is not None and rate < whole
+        if n < tasks and rate is not None and rate < whole
     ]
 
 
-def _maximum_that_divides(left: Collection) -> int | None:
-    """Return the nearest maximum of tasks that leaves nobody with fewer.
-
-    Whoever has even one task fewer earns less an hour, as what comes before the first takes as long.
-    """
-    tasks = left.tasks or 0
-    low, high = max(1, tasks // 2), min(2 * tasks, left.hits)
-    away = range(max(0, tasks - high), max(tasks - low, high - tasks) + 1)
-    near = (n for d in away for n in (tasks - d, tasks + d) if low <= n <= high)
-    return next((n for n in near if not left.responses % n), None)
-
-
-def _least_reward(study: Study, pays: Sequence[Pay], asked: Asked | None) -> Decimal | None:
-    """Return the smallest reward that keeps the promised hourly pay, on the channel that pays least."""
-    if asked is None or not study.promised_hourly_rate:
-        return None
-    share = min(_share(pay, asked.tasks) for pay in pays)
-    due = study.promised_hourly_rate * Decimal(asked.minutes) / 60 / share
-    return due.quantize(CENT, ROUND_UP)
+def _terms(study: Study, left: Collection) -> Terms | None:
+    """Return the terms of newcomers; None if the study does not say how long the tasks of one take."""
+    asked = asked_of_one(study, left.hits, screening_of(study))
+    return asked and Terms(_pays(study, left.hits), asked, left)
 
 
 def proposal_for(study: Study, *, hits: int) -> Proposal | None:
     """Return the third of minutes per task, hourly pay and reward where two are entered.
 
-    Where the reward is too small for the other two, return one that is not.
+    Where all are and the reward is too small, also for the last person, return one that is not. With what is
+    returned there is nothing more to propose.
     """
     minutes, reward, promise = study.minutes_per_hit, study.reward, study.promised_hourly_rate
     if [minutes, reward, promise].count(None) > 1:
         return None
     typed = copy(study)
     typed.minutes_per_hit = minutes or 1.0
-    asked = asked_of_one(typed, hits, screening_of(study))
-    if asked is None:
+    terms = _terms(typed, collection_of(study, hits))
+    if terms is None:
         return None
-    pays = _pays(study, hits)
-    least, rate = _least_reward(study, pays, asked), _hourly_rate(pays, asked) if reward else None
-    if minutes is not None and least and (reward is None or (rate and promise and rate < promise)):
-        return Proposal("reward", least)
-    if promise is None and rate:
-        return Proposal("promised_hourly_rate", rate)
-    if minutes is None and reward and promise:
-        share = min(_share(pay, asked.tasks) for pay in pays)
-        before = replace(asked, minutes_per_task=0).minutes
-        left = float(60 * reward * share / promise) - before
-        each = Decimal(left / (asked.minutes - before)).quantize(TENTH, ROUND_DOWN)
-        typed.minutes_per_hit = float(each)
-        rate = (
-            _hourly_rate(pays, asked_of_one(typed, hits, screening_of(study))) if each > 0 else None
-        )
-        each -= TENTH if rate is not None and rate < promise else 0  # by the rounding of the parts
-        return Proposal("minutes_per_hit", each) if each > 0 else None
-    return None
+    if promise is None:
+        return fair_promise(terms)
+    if minutes is None:
+        return fair_minutes(terms, promise) if reward and promise else None
+    return _proposed_reward(terms, study)
 
 
-def _share(pay: Pay, tasks: int) -> Decimal:
-    """Return the share of the reward that somebody gets who does so many tasks."""
-    return Decimal(1) if pay.is_one_payment else Decimal(min(1, tasks / (pay.tasks or 1)))
+def _proposed_reward(terms: Terms, study: Study) -> Proposal | None:
+    """Return the reward that everybody needs, or at least who does all tasks; None if this one is enough."""
+    promise, rate = study.promised_hourly_rate, terms.hourly_rate()
+    if not promise or rate is None or rate > FAR_BEYOND * promise:
+        return None
+    if study.reward is not None and terms.lowest_rate >= promise:
+        return None
+    fair = fair_pay(terms, promise, study.reward or Decimal(0))
+    least = Proposal("reward", terms.least_reward(promise))
+    return fair or (least if rate < promise else None)
 
 
 def channel_cost(channel: Channel, participants: int) -> Cost | None:

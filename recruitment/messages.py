@@ -236,12 +236,14 @@ LAST_IS_PAID_LESS = (
     " {2} is promised. {4}"
 )
 ONE_TASK_PAYS_LESS = (
-    "Whoever stops after 1 task earns {0} {2} an hour, counting the time before it; {1} is promised for all"
-    " tasks, and the welcome page says so."
+    "Whoever does what is asked earns what is promised. Nothing needs to change: only somebody who chooses to stop"
+    " after 1 task has {0} {2} an hour, because what comes before it takes as long for one task as for all. {1} is"
+    " promised for all tasks, and the welcome page says so."
 )
-DIVIDES = "With at most {} tasks for each annotator, nobody is left with so few."
+FAIR_TOGETHER = "With a reward of {} {} for at most {} per annotator, everybody is paid as promised, also the last person."
 DIVIDES_NOT = (
-    "Choose a maximum of tasks per annotator that divides the responses, or shorten the test."
+    "Choose a maximum of tasks per annotator that divides the responses, or shorten what comes before the"
+    " first task."
 )
 BEYOND_BUDGET = (
     "What people were paid, or can still earn, exceeds the study's budget by {} {}. A platform"

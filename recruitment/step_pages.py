@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from copy import copy
 from typing import Any, ClassVar, cast
+from urllib.parse import parse_qsl
 
 from django import forms
 from django.contrib import admin, messages
@@ -255,6 +256,10 @@ FIRST_SYSTEM = "the first system"
 BASELINE = "The system that all others are compared with. Used only with a baseline."
 
 
+# What a proposal of pay may fill in.
+PROPOSED = {"hits_per_annotator", "minutes_per_hit", "promised_hourly_rate", "reward"}
+
+
 class SizeStep(CollectingStep):
     slug = "size"
     url_name = "recruitment:size"
@@ -291,6 +296,15 @@ class SizeStep(CollectingStep):
             classes=("collapse",),
         ),
     )
+
+    def change_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """Let the values of a proposal whose button was pressed count, instead of what was typed there."""
+        sent = request.POST.copy()
+        for name, value in parse_qsl(sent.pop("_use", [""])[-1]):
+            if name in PROPOSED:
+                sent[name] = value
+        request.POST = sent
+        return super().change_view(request, *args, **options)
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
@@ -395,8 +409,10 @@ def priced(study: Study) -> dict[str, Any]:
     gold = next((count for count in counts if count.role == Unit.Role.GOLD), None)
     if "hits" not in costs:
         return costs | {"offer": None, "gold": gold}
-    offer = proposal_for(study, hits=costs["hits"]) or costs["cost"].maximum_to_use
-    return costs | {"offer": offer, "gold": gold}
+    offer = proposal_for(study, hits=costs["hits"])
+    values = {offer.field: offer.value, "hits_per_annotator": offer.maximum} if offer else {}
+    use = urlencode({name: value for name, value in values.items() if value})
+    return costs | {"offer": offer, "use": use, "gold": gold}
 
 
 @shows_study

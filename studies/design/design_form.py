@@ -40,8 +40,8 @@ class StudyDesignForm(OpenedModelForm):
             "title": "Annotators see it as the heading.",
             "consent": "Text in Markdown. Below it, annotators read what is stored about them; this"
             " depends on how they were recruited.",
-            "reward": "What one person gets for all the tasks they may do. Where each task is paid,"
-            " fewer tasks get their share.",
+            "reward": "What one person gets for all the tasks they may do. Whoever does fewer gets"
+            " their share, unless the platform makes one payment for all.",
         }
         widgets = {
             "guidelines": forms.Textarea(

@@ -90,9 +90,9 @@ def test_every_page_expects_the_same_cost_to_the_cent(study, fee):
 def test_the_reward_that_is_proposed_is_the_smallest_that_keeps_the_promise(study):
     Study.objects.update(minutes_per_hit=7, promised_hourly_rate=Decimal("9.10"))
 
-    def priced(reward: Decimal):
-        study = Study.objects.defer("reward").get(pk=pk)
-        study.reward = reward
+    def priced(reward: Decimal, tasks: int | None = None):
+        study = Study.objects.defer("reward", "hits_per_annotator").get(pk=pk)
+        study.reward, study.hits_per_annotator = reward, tasks or 2
         return proposal_for(study, hits=3), forecast(study, hits=3).other_than_promised
 
     pk = study.pk
@@ -100,8 +100,8 @@ def test_the_reward_that_is_proposed_is_the_smallest_that_keeps_the_promise(stud
     assert told[0] == "under_promise"
     assert offer.field == "reward"
     assert str(offer.value) in told[1]
-    assert priced(offer.value) == (None, None)
-    assert priced(offer.value - Decimal("0.02"))[1][0] == "under_promise"
+    assert priced(offer.value, offer.maximum) == (None, None)
+    assert priced(offer.value - Decimal("0.02"), offer.maximum)[1][0] == "under_promise"
 
 
 def test_a_payment_moves_from_owed_to_spent(study):

@@ -492,12 +492,12 @@ def test_tasks_that_are_left_for_the_last_person_are_paid_as_promised_too(tasks,
     hour = Decimal(12)
     Study.objects.update(guidelines="word " * 400, minutes_per_hit=1, promised_hourly_rate=hour)
     study.refresh_from_db()
-    study.reward = proposal_for(study, hits=4).value
+    read = round((400 + len(study.consent.split())) / 200, 1)
+    study.reward = hour * Decimal(read + min(tasks, 4)) / 60 * tasks / min(tasks, 4)
     study.save()
     assert {one for one in warnings(study) if "promise" in one} == code
     cost = forecast(study, hits=4)
     minutes = {part: round(n, 9) for part, n in cost.asked.parts.items()}
-    read = round((400 + len(study.consent.split())) / 200, 1)
     assert minutes == {"consent and guidelines": read, "tasks": min(tasks, 4)}
     lowest = {one.tasks: one.rate for one in cost.lowest}
     share = (study.reward / tasks).quantize(Decimal("0.01"), ROUND_UP)

@@ -70,7 +70,7 @@ def test_the_minutes_of_each_part_and_the_lowest_hourly_pay_are_shown(client, st
     assert not html.xpath("//*[@data-lowest][not(ancestor::details)]")
     lowest = [(one.rate, one.is_for_the_last) for one in page.context["cost"].lowest]
     assert lowest == [(Decimal(15), False), (Decimal("17.14"), True)]
-    assert page.context["cost"].maximum_that_divides == 2
+    assert not html.xpath("//dt[.='Lowest hourly pay']")  # nothing is promised
 
 
 def test_where_the_last_person_earns_less_than_promised_the_panel_offers_the_tasks_that_keep_it(
@@ -81,8 +81,11 @@ def test_where_the_last_person_earns_less_than_promised_the_panel_offers_the_tas
     typed |= {"reward": "6.00", "promised_hourly_rate": "18"}
     shown = costs(client, study, **typed)
     assert [code for code, _ in shown["cost"].against_the_promise] == ["last_is_under_promise"]
-    assert shown["offer"] == ("hits_per_annotator", 2)
-    kept = costs(client, study, **typed | {"hits_per_annotator": 2})
+    assert shown["offer"] == ("reward", Decimal("4.20"), 2)  # 14 minutes
+    send_step(client, page_of("recruitment:size", study), **typed, _use=shown["use"])
+    study.refresh_from_db()
+    assert (study.hits_per_annotator, study.reward) == (2, Decimal("4.20"))
+    kept = costs(client, study)
     assert kept["cost"].against_the_promise == []
     assert kept["offer"] is None
 
@@ -146,11 +149,8 @@ def test_two_of_minutes_hourly_pay_and_reward_propose_the_third(client, study, m
     address = page_of("recruitment:size", study)
     send_step(client, address, hits_per_annotator=2, **given)
     html = lxml.html.fromstring(client.get(address).content)
-    (button,) = html.xpath(f"//form[@id='study_form']//button[@name='{missing}']")
-    (field,) = html.xpath(f"//form[@id='study_form']//input[@name='{missing}']")
-    inside = list(html.get_element_by_id("study_form").iter())
-    assert inside.index(button) > inside.index(field)  # so that its value is the last one sent
-    send_step(client, address, **{missing: button.get("value")})
+    (button,) = html.xpath("//form[@id='study_form']//button[@name='_use']")
+    send_step(client, address, _use=button.get("value"))
     study.refresh_from_db()
     assert Decimal(str(getattr(study, missing))) == Decimal(TRIPLE[missing])
     assert button.get("formaction") == f"{address}#id_{missing}"  # where it is typed
@@ -169,9 +169,18 @@ def test_a_proposed_reward_or_time_keeps_the_promise(client, study, hits_per_ann
     for given in ({"minutes_per_hit": "3.7"}, {"reward": "7.77"}):
         promised = {**given, "promised_hourly_rate": "13.37"}
         proposal = costs(client, study, **promised)["offer"]
-        cost = costs(client, study, **promised, **dict([proposal]))["cost"]
+        assert proposal.maximum is None
+        cost = costs(client, study, **promised, **{proposal.field: proposal.value})["cost"]
         assert cost.other_than_promised is None
         assert cost.hourly_rate < Decimal("13.37") * Decimal("1.03")
+
+
+def test_a_proposal_fills_in_nothing_but_pay_time_and_tasks(client, study):
+    use = "reward=2.00&hits_per_annotator=4&ratings_per_hit=9"
+    send_step(client, page_of("recruitment:size", study), _use=use)
+    study.refresh_from_db()
+    assert (study.reward, study.hits_per_annotator) == (Decimal(2), 4)
+    assert study.ratings_per_hit == 3
 
 
 def test_a_reward_needs_a_maximum_of_tasks_so_that_no_single_task_earns_it(client, study):
