@@ -193,7 +193,7 @@ def forecast(study: Study, *, hits: int, completed: int | None = None) -> Foreca
         maximum=most,
         budget=study.budget,
         hourly_rate=terms.hourly_rate() if terms and study.reward is not None else None,
-        asked=terms and terms.asked,
+        asked=terms.asked if terms else None,
         promised_hourly_rate=study.promised_hourly_rate,
         fee_percent=highest_fee(study.channels.all()),
         lowest=_lowest(terms) if terms and study.reward else (),
@@ -281,7 +281,7 @@ def _lowest(terms: Terms) -> list[FewTasks]:
 def _terms(study: Study, left: Collection) -> Terms | None:
     """Return the terms of newcomers; None if the study does not say how long the tasks of one take."""
     asked = asked_of_one(study, left.hits, screening_of(study))
-    return asked and Terms(_pays(study, left.hits), asked, left)
+    return None if asked is None else Terms(_pays(study, left.hits), asked, left)
 
 
 def proposal_for(study: Study, *, hits: int) -> Proposal | None:

@@ -23,7 +23,13 @@ from annotation.services.reference_units import (
     import_reference_units,
     remove_reference_unit,
 )
-from annotation.services.screening import gold_checks_met, role_counts, screening_of, tasks_each
+from annotation.services.screening import (
+    RoleCount,
+    gold_checks_met,
+    role_counts,
+    screening_of,
+    tasks_each,
+)
 from recruitment.costs import forecast, proposal_for
 from recruitment.early_stops import WHO_FAILS, early_stop_rules, who_fails
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
@@ -43,7 +49,7 @@ from studies.design.family_rows import FamilyRows, models_of
 from studies.design.opened_forms import OpenedModelForm
 from studies.design.order_fields import CountsFromOne
 from studies.design.step_admin import DesignRows, StepAdmin, step_page
-from studies.instance_selection.set_aside import left_to_rate
+from studies.instance_selection.set_aside import STAGES, left_to_rate
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.models.screening import default_pass_mark
 from studies.refusals import form_errors
@@ -67,14 +73,19 @@ FAMILIES = (
     " study has been opened, the log and the report say what was changed."
 )
 REMAIN = (
-    " {} of {} remain to be rated: nobody rates what training or the test shows. Comprehension questions,"
-    " below, take none."
+    " {} of {} remain to be rated with the numbers that are saved: each item of training or the test takes one,"
+    " which nobody rates. Comprehension questions, below, take none."
 )
 ALL_REMAIN = " {} of {} remain to be rated: of so few, also those that training and the test show."
 ONE_INSTANCE = (
     " With one instance per task there are at most as many as a system has texts for it: here {n}."
     " For more, choose several instances under “bundling”."
 )
+
+
+USES = "This uses {} of your {}, which nobody rates then."
+USES_EACH = "Each item of training or the test that you ask for above uses one of your {}, which nobody rates then."
+USES_NONE = "Of your {}, also those that training and the test show are rated, as they are so few."
 
 
 class ScreeningFields(OpenedModelForm):
@@ -107,9 +118,10 @@ class ScreeningForm(DesignRows, admin.StackedInline[Screening, Study]):
             "Before the first task",
             {
                 "fields": (
-                    ("comprehension_tries", "training_units"),
-                    ("qualification_units", "pass_mark", "qualification_tries"),
+                    ("training_units", "qualification_units"),
+                    ("pass_mark", "qualification_tries"),
                     ("shows_answers", "valid_days", "accepts_from"),
+                    ("comprehension_tries",),
                 )
             },
         ),
@@ -150,6 +162,21 @@ def _remain(study: Study) -> str:
     )
 
 
+def _uses(study: Study, counts: list[RoleCount]) -> str:
+    """Say how many instances the items take that are missing; "" for a draw, which leaves none out."""
+    if is_frozen(study) or study.selected.exists():
+        return ""
+    asked = [count for count in counts if count.role in STAGES]
+    missing = sum(max(0, count.needed - count.present) for count in asked)
+    remaining, every = left_to_rate(study, sum(count.needed for count in asked))
+    if not every:
+        return ""
+    instances = counted(every, "instance")
+    if not missing:
+        return USES_EACH.format(instances)
+    return (USES_NONE if remaining == every else USES.format(missing, "{}")).format(instances)
+
+
 class ComprehensionRows(
     CountsFromOne, DesignRows, admin.StackedInline[ComprehensionQuestion, Study]
 ):
@@ -181,6 +208,7 @@ class QualityStep(CollectingStep):
         prefetch_related_objects([study], "criteria")
         return {
             "role_counts": counts,
+            "uses": _uses(study, counts),
             "checks_met": gold_checks_met(study, screening_of(study) or Screening()),
             "tasks_each": tasks_each(study),
             "is_limited": study.hits_per_annotator is not None,
@@ -303,7 +331,7 @@ class SizeStep(CollectingStep):
         for name, value in parse_qsl(sent.pop("_use", [""])[-1]):
             if name in PROPOSED:
                 sent[name] = value
-        request.POST = sent
+        request.POST = cast(Any, sent)
         return super().change_view(request, *args, **options)
 
     def render_change_form(
@@ -410,8 +438,8 @@ def priced(study: Study) -> dict[str, Any]:
     if "hits" not in costs:
         return costs | {"offer": None, "gold": gold}
     offer = proposal_for(study, hits=costs["hits"])
-    values = {offer.field: offer.value, "hits_per_annotator": offer.maximum} if offer else {}
-    use = urlencode({name: value for name, value in values.items() if value})
+    values = [(offer.field, offer.value), ("hits_per_annotator", offer.maximum)] if offer else []
+    use = urlencode([(name, str(value)) for name, value in values if value])
     return costs | {"offer": offer, "use": use, "gold": gold}
 
 

@@ -92,6 +92,23 @@ def test_beside_the_items_of_the_test_stands_how_many_instances_remain(client, r
     assert help_of_test(client, study) == {"12"}
 
 
+def test_before_items_are_made_the_page_says_how_many_instances_they_use(client, ruth):
+    def uses() -> set[str]:
+        page = lxml.html.fromstring(client.get(page_of("recruitment:quality", study)).content)
+        (said,) = page.xpath("//*[@data-uses][following-sibling::p/button[@value='missing']]")
+        return numbers_in(said.text_content())
+
+    study = make_study(instances=12, member=ruth)
+    assert uses() == {"12"}  # each that is asked for takes one
+    Screening.objects.create(study=study, training_units=1, qualification_units=2)
+    assert uses() == {"3", "12"}
+    made = {"role": "training", "known_labels": {"preference": "1"}}
+    Unit.objects.create(study=study, instance=study.dataset.instances.first(), key="a", **made)
+    assert uses() == {"2", "12"}
+    Screening.objects.update(qualification_units=4)  # more than a quarter in all, so all are rated
+    assert uses() == {"12"}
+
+
 def test_a_unit_is_removed_and_the_next_one_has_a_new_key(client, study):
     press(client, study, _make="1")
     press(client, study, _remove="training-0")
