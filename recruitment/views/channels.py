@@ -53,6 +53,7 @@ from studies.access import (
     study_for,
 )
 from studies.design.opened_forms import take_turn
+from studies.design.steps import place_of, study_frame
 from studies.models import Study
 from studies.public_address import public_url
 from studies.refusals import as_not_found, told
@@ -71,6 +72,9 @@ def save(request: HttpRequest, study: Study, provider: str) -> HttpResponse:
     refused = _save_settings(request, study, platform)
     if refused is not None:
         return refused
+    if "_next" in request.POST:
+        frame = study_frame(study, request.user, place_of("recruit"))
+        return redirect((frame.next_step or frame.steps[-1]).url)
     participants = request.POST.get("participants", "")
     query = f"?{urlencode({_participants_key(platform): participants})}" if participants else ""
     return redirect(reverse("recruitment:channels", args=[study.pk]) + query)
@@ -211,6 +215,7 @@ def _page(
     people = cost.people if cost else None
     can_change = held_right(request.user, study) in {Right.CHANGE, Right.OWN}
     is_first = not any(status.channel for status in statuses)
+    unclaimed = any(one.channel is None and is_pay_unclaimed(study, one) for one in statuses)
     context = {
         "study": study,
         "here": "recruit",
@@ -227,8 +232,9 @@ def _page(
         "keep_open": OPEN_BY_DEFAULT,
         "drafts": [status.platform.title for status in statuses if status.is_draft_there],
         "people_needed": people,
-        # Until people know how they get their pay, that is what the page is for, and not going on.
-        "can_save": any(one.channel is None and is_pay_unclaimed(study, one) for one in statuses),
+        # Until people know how they get their pay, that is what the page is for, and saving it goes on.
+        "can_save": unclaimed,
+        "goes_on_by_saving": unclaimed and study.status == Study.Status.DRAFT,
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)

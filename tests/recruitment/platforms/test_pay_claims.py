@@ -87,6 +87,26 @@ def test_a_code_that_is_sent_needs_an_address(client, django_user_model):
     assert study.channels.get().settings["pay_contact"] == "lab@uni.example"
 
 
+def test_recruit_goes_on_by_saving_how_people_get_their_pay(client, django_user_model):
+    ruth = django_user_model.objects.create_user("ruth", is_staff=True)
+    client.force_login(ruth)
+    study = make_study(instances=1, member=ruth, reward=Decimal("2.00"))
+    page = reverse("recruitment:channels", args=[study.pk])
+    html = fromstring(client.get(page).content)
+    (goes_on,) = html.xpath("//button[contains(@class, 'primary')]")
+    assert (goes_on.get("name"), html.find_class("go")) == ("_next", [])
+    assert not goes_on.xpath("ancestor::form//button")[0].get("name")  # Enter only saves
+    save = reverse("recruitment:save-channel", args=[study.pk, "open-link"])
+    sent = {"pay_claim": "show"}
+    assert client.post(save, sent).url == page
+    Channel.objects.all().delete()
+    went = client.post(save, sent | {"_next": "1"})
+    assert went.url != page
+    assert study.channels.count() == 1
+    (on,) = fromstring(client.get(page).content).find_class("go")
+    assert on.get("href") == went.url
+
+
 def test_recruit_says_where_pay_cannot_be_claimed_yet(client, django_user_model):
     ruth = django_user_model.objects.create_user("ruth", is_staff=True)
     client.force_login(ruth)
