@@ -83,7 +83,14 @@ def choice_of(data: QueryDict) -> Choice:
     roles = [_role(data, number, name) for number, name in enumerate(names)]
     _check_once(roles)
     columns = {role: name for role, name in zip(roles, names, strict=True) if role}
-    return Choice(layout, columns, True, (), sheet, fill_down, errors)
+    return Choice(
+        layout,
+        columns,
+        is_complete=True,
+        sheet=sheet,
+        fill_down=fill_down,
+        leave_out_errors=errors,
+    )
 
 
 def fill_down_of(data: QueryDict) -> tuple[str, ...]:
