@@ -20,15 +20,15 @@ from django_htmx.http import trigger_client_event
 
 from annotation.exports.export_jobs import ExportJob, export_file, finished_export, start_export
 from annotation.exports.study_export import BENCHMARKS, StudyExport
-from annotation.filters import EVERYTHING, ratings_in
+from annotation.filters import EVERYTHING, Filter, ratings_in
 from annotation.models import Rating
-from annotation.models.rating import RatingQuerySet
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.exports.report_files import ReportFilesJob, start_report_files
 from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
 from metrics.results.filters import asked_values
 from metrics.results.requested_report import asked_for
+from metrics.results.selectors import stored_counts
 from studies.access import Right, of_study, shows_study
 from studies.models import Study
 from studies.refusals import as_not_found, told
@@ -167,14 +167,20 @@ def data_and_report(request: HttpRequest, study: Study) -> HttpResponse:
         chosen = asked.chosen
         status = status if asked.part is not None else HTTPStatus.BAD_REQUEST
     if status == HTTPStatus.OK:
-        context["by_kind"] = _by_kind(ratings_in(study, chosen).in_statistics())
+        context["by_kind"] = _by_kind(study, chosen)
     return render(request, "metrics/data_and_report.html", context, status=status)
 
 
-def _by_kind(ratings: RatingQuerySet) -> dict[str, int]:
-    """Return how many ratings people gave, and how many machine raters did."""
-    rows = ratings.order_by().values_list("rater__kind").annotate(n=Count("pk"))
-    return dict(rows)
+def _by_kind(study: Study, chosen: Filter) -> dict[str, int]:
+    """Return how many ratings people gave, and how many machine raters did.
+
+    Those of the whole study were counted with the report, because counting a million takes longer than the page.
+    """
+    report = study.report_snapshots.filter(digest="").only("counted").first()
+    if chosen == EVERYTHING and report is not None and (counts := stored_counts(report)):
+        return {"human": counts.rows.people, "machine": counts.rows.machines}
+    ratings = ratings_in(study, chosen).in_statistics()
+    return dict(ratings.order_by().values_list("rater__kind").annotate(n=Count("pk")))
 
 
 @shows_study

@@ -189,6 +189,14 @@ def test_the_page_says_how_many_ratings_of_the_file_are_of_people_and_of_machine
         assert len(page.xpath("//main//*[contains(@class, 'primary')]")) == 1
 
 
+def test_of_a_whole_study_the_numbers_are_those_that_were_counted_with_the_report(client, study):
+    by_kind = {"rows": {"people": 321, "machines": 77}, "annotators": 3}
+    ReportSnapshot.objects.update_or_create(study=study, digest="", defaults={"counted": by_kind})
+    page = fromstring(client.get(at("data-and-report", study.pk)).text)
+    (said,) = page.xpath("//*[@data-by-kind]")
+    assert numbers_in(said.text_content()) == {"321", "77"}
+
+
 def test_the_ratings_that_do_not_count_come_only_if_asked(client, study):
     first = Rating.objects.filter(unit__study=study).in_statistics().first()
     Rating.objects.filter(pk=first.pk).update(excluded=True)
