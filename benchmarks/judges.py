@@ -24,7 +24,7 @@ from django.db.models import Sum
 from benchmarks.harness import Row, publish
 from benchmarks.sampling import CLIENT_CORE, ENVIRONMENT, MODEL_CORE, PEER, PYTHON, served
 
-UNITS, SMALL, LARGE, ROUNDS = 2_000, 1_000, 10_000, 3
+UNITS, SMALL, LARGE, ROUNDS = 2_000, 1_000, 10_000, 5
 ORDERS, TOKENS, CONCURRENCY, CONTEXT = 2, 8, 32, 2_048
 QUALITIES = ("better", "clearer", "more complete", "more faithful", "shorter")
 GUIDELINES = (
