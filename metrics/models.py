@@ -7,9 +7,8 @@ from annotation.models import Rater
 from jobs.clock import database_now
 from studies.models import Criterion, Study
 from studies.models.bounds import between
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.identifiers import new_public_id
-from tiebreak.reading.words import counted
 
 # How much of a board may be hidden.
 MIN_PERCENT, MAX_PERCENT = 5, 90

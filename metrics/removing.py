@@ -17,8 +17,9 @@ from studies.access import Right, of_study
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import told
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted, question_about
+from tiebreak.reading.words import question_about
 
 NOT_SIMULATED = (
     "Only drafts, and studies in which nobody but programs answered, can be deleted: people's answers"

@@ -29,8 +29,8 @@ from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
 from studies.models.settings import FrozenSettings, fields_of
-from tiebreak.digits import duration, money, percent
-from tiebreak.reading.words import counted, question_about, scale_in_words
+from tiebreak.digits import counted, duration, money, percent
+from tiebreak.reading.words import question_about, scale_in_words
 from tiebreak.similarity import similarity_title
 
 

@@ -50,8 +50,7 @@ from recruitment.pay import Asked, Collection, Cost, Pay
 from recruitment.terms import amount_in, asked_of_one
 from studies.design.steps import count_of
 from studies.models import Study
-from tiebreak.digits import in_cents, money
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted, in_cents, money
 
 NOTHING = Cost()
 # Who stops after a task earns less an hour than for all; so many times less should be known before.

@@ -11,8 +11,7 @@ from recruitment.admission import newcomers_pay
 from recruitment.platforms import Platform, get_platform
 from recruitment.terms import Agreed, can_fail, pass_mark_of, pay_of
 from studies.models import Study
-from tiebreak.digits import money
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted, money
 
 PaidPer = Participation.PaidPer
 PER_TASK = (

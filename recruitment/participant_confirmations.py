@@ -17,9 +17,8 @@ from recruitment.services.personal_data import studies_of_person
 from recruitment.terms import owed
 from studies.confirming import Question
 from studies.models import Study
-from tiebreak.digits import duration, money, percent
+from tiebreak.digits import counted, duration, money, percent
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
 
 
 def excluding(participation: Participation) -> Question:

@@ -54,9 +54,9 @@ from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.models.screening import default_pass_mark
 from studies.refusals import form_errors
 from studies.services import MOST_ANSWERS, is_frozen
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.confined import LINES
-from tiebreak.reading.words import counted
 from tiebreak.report.analysis_plan import ELO_SETTINGS
 
 Response = HttpResponseRedirect

@@ -23,7 +23,7 @@ from studies.design.steps import (
     register_step,
 )
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted
 
 _SCREENING = (
     "training_units",

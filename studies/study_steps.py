@@ -15,6 +15,7 @@ from studies.design.steps import (
     register_step,
 )
 from studies.models import Criterion, Instance, Study, StudySystem
+from tiebreak.digits import counted
 
 
 def data_status(study: Study, facts: Facts) -> StepStatus:
@@ -35,7 +36,7 @@ def task_status(study: Study, facts: Facts) -> StepStatus:
         return missing("Add a question with its scale.")
     if not study.guidelines.strip():
         return missing("Write the guidelines.")
-    return done(f"{facts['criteria']} {'question' if facts['criteria'] == 1 else 'questions'}")
+    return done(counted(facts["criteria"], "question"))
 
 
 _OF_STUDY = {"study": OuterRef("pk")}

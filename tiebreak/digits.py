@@ -96,3 +96,8 @@ def small_money(amount: Decimal | float) -> str:
     if amount == 0 or amount >= 0.01:
         return money(amount)
     return rounded(amount, 1 - floor(log10(amount)))
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun, such as `1 HIT` or `1,080 HITs`."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

@@ -29,13 +29,13 @@ from studies.data.table_import import (
 from studies.data.text_formats import formats_in_words
 from studies.design.protocols import fill_in, protocol_named
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.formats.confined import BUNDLE, RATINGS, PlainTable, Read
 from tiebreak.formats.errors import ProblemKind
 from tiebreak.formats.layouts import Choice as RatingChoice, Seen
 from tiebreak.formats.tables import Profile, TableSummary
-from tiebreak.reading.words import counted
 
 NOT_OF_KIND = "is a table, not a bundle, or a bundle, not a table. Send it to the other address"
 NOT_RUNNING = "The import was stopped before anything was stored."

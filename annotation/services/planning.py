@@ -31,6 +31,7 @@ from studies.models import (
     Unit,
     UnitText,
 )
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_ID
 
@@ -72,17 +73,13 @@ class Plan:
     @property
     def summary(self) -> str:
         """The plan's size in words, to follow a verb such as "Planned" in a message."""
-        ratings = _number_of(self.ratings, "rating")
+        ratings = counted(self.ratings, "rating")
         repeats = f" and {self.repeat_ratings} of repeats" if self.repeats else ""
         return (
-            f"{_number_of(self.hits, 'task')} with {_number_of(self.units, 'item')} and"
-            f" {_number_of(self.places, 'response')} to collect. The plan yields {ratings} for the"
+            f"{counted(self.hits, 'task')} with {counted(self.units, 'item')} and"
+            f" {counted(self.places, 'response')} to collect. The plan yields {ratings} for the"
             f" statistics{repeats}."
         )
-
-
-def _number_of(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,9 @@ from studies.confirming import Question, ask, is_confirmed
 from studies.models import Generation, Instance, Study, System, Unit
 from studies.refusals import told
 from studies.services import systems_named
+from tiebreak.digits import counted
 from tiebreak.nonresponse import NONRESPONSES
-from tiebreak.reading.words import counted, question_about
+from tiebreak.reading.words import question_about
 
 ITEMS_PER_PAGE = 20
 

@@ -26,7 +26,7 @@ from metrics.results.selectors import stored_rows
 from studies.access import Right, held_right, of_study
 from studies.models import Criterion, Study
 from studies.refusals import told
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted
 from tiebreak.scales import Scale
 
 

@@ -8,8 +8,7 @@ from metrics.results.collection_figure import has_pace, rest_in_words
 from recruitment.costs import Accounts
 from studies.design.steps import StudyFrame, StudyState
 from studies.models import Study
-from tiebreak.digits import money
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted, money
 
 DRAFTS = {StudyState.UNFINISHED, StudyState.READY}
 

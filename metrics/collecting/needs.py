@@ -21,8 +21,7 @@ from recruitment.models import Payment
 from recruitment.people_table import WAITING
 from studies.design.steps import count_of, missing_steps
 from studies.models import Study
-from tiebreak.digits import money
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted, money
 
 # What a list of participants needs, and the button that leads there.
 SENTENCES = {

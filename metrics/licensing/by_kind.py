@@ -10,9 +10,9 @@ from metrics.licensing.evidence import SECTION, Evidence
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.results.sections import refresh_section, stored_section
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.reading.annotator_tests import UNDECIDED
 from tiebreak.reading.findings import stratum_name
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import ReplacementStratum
 
 # The ratings of a study of which the evidence takes a second at most.

@@ -29,13 +29,12 @@ from metrics.results.sections import ensure_section, stored_section
 from metrics.results.selectors import stored_report
 from metrics.results.services import ensure_fresh, watermark
 from studies.models import Criterion, Study
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.errors import DomainError
 from tiebreak.reading.annotator_tests import matched, needed
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import DESCRIBED_ONLY, READING_IF_DRAWN
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import LicenceTest, MachineReplacement, ReplacementStratum
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection

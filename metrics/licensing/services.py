@@ -34,9 +34,8 @@ from metrics.models import Licence, items_of, valid_licence
 from metrics.results.services import watermark
 from studies.models import Criterion, Study, StudyEvent
 from studies.services import record_event
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
 from tiebreak.stats import AgreementDrift
 
 

@@ -28,8 +28,8 @@ from studies.data.bundle_import import content_digest_now
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak import __version__
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
 
 CHUNK = 2000
 IS_DRY_RUN = "This is a dry run, which moves with its study. Name the study {}."

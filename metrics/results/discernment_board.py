@@ -11,8 +11,8 @@ from metrics.models import SectionSnapshot
 from metrics.results.sections import stored_section
 from studies.access import Right, studies_of
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.reading.shown import Number, number
-from tiebreak.reading.words import counted
 from tiebreak.report.model.discernment import DiscernmentSection
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import undefined

@@ -10,9 +10,9 @@ from django import forms
 from annotation.filter_choices import FilterChoices
 from annotation.filters import BETWEEN_SYSTEMS, CHANNEL, EVERYTHING, NO_FAILED_CHECK, Filter
 from recruitment.platforms import platforms
+from tiebreak.digits import counted
 from tiebreak.reading.charts.chart import Key
 from tiebreak.reading.findings import stratum_name
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 
 ALL = ("", "All")

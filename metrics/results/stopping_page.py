@@ -11,14 +11,13 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.ledger import Ledger
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
-from tiebreak.digits import in_digits, money
+from tiebreak.digits import counted, in_digits, money
 from tiebreak.reading.figures.planning.smallest_difference import (
     precisions,
     reached_at,
 )
 from tiebreak.reading.messages import NO_PLAN_KNOWN, NOTHING_SHOWN
 from tiebreak.reading.while_open import sequence_finding, still_missing
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.selection import PairComponents
 from tiebreak.report.model.stopping import NeededInstances, PairSequence, StoppingSection

@@ -13,12 +13,12 @@ from metrics.results.requested_report import asked_for
 from metrics.results.selectors import stored_report
 from studies.access import Right, of_study
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.reading.charts.svg import Svg
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import share_of, stratum_name
 from tiebreak.reading.messages import NO_UNITS
 from tiebreak.reading.shown import EQUAL, MODAL, NAMES, NOTES, Number, Row, Table, number
-from tiebreak.reading.words import counted
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import StratumSection

@@ -10,8 +10,9 @@ from annotation.services.items import ODD
 from recruitment.launch.check import DATA, LaunchCheck, warning
 from studies.models import Generation, Instance, Study
 from studies.rendering.recognising import SIGNS
+from tiebreak.digits import counted
 from tiebreak.odd_texts import CUT_BY_DOTS, CUT_OFF, OddTexts, length_gap, telling, told
-from tiebreak.reading.words import counted, named_instances
+from tiebreak.reading.words import named_instances
 
 # Enough to see what a system does, and few enough for a page that someone waits for.
 MAX_TEXTS = 20_000

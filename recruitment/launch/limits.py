@@ -10,8 +10,7 @@ from recruitment.admission import Maximum, maximum
 from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.platforms.invitation import people
 from studies.models import Study
-from tiebreak.digits import duration
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted, duration
 
 
 def enough_answers(study: Study) -> Iterator[LaunchCheck]:

@@ -9,8 +9,8 @@ from recruitment.admission import check_budget, collection_of, maximum
 from recruitment.costs import forecast
 from recruitment.launch.check import SIZE, LaunchCheck, error, warning
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
 
 
 def within_budget(study: Study) -> Iterator[LaunchCheck]:

@@ -16,8 +16,8 @@ from recruitment.launch.check import (
 )
 from studies.instance_selection.scoring import what_is_missing
 from studies.models import InstanceSelection, Study, Unit
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
 from tiebreak.similarity import similarity_title
 
 # Opening a study plans its tasks, so these do not keep it from opening.

@@ -23,8 +23,7 @@ from recruitment.launch.check import (
 )
 from studies.instance_selection.set_aside import LEAST_RATED
 from studies.models import Screening, Study, Unit
-from tiebreak.digits import in_digits, percent
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted, in_digits, percent
 
 
 def guidelines(study: Study) -> Iterator[LaunchCheck]:

@@ -19,9 +19,9 @@ from recruitment.launch.check import (
 from studies.models import Generation, Instance, Study, Unit, UnitText
 from studies.rendering.recognising import LEAST_SHARE, LOOKED_AT, markdown_share
 from studies.rendering.renderers import RENDERERS
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.formats.shown_fields import parsed_fields
-from tiebreak.reading.words import counted, named_instances
+from tiebreak.reading.words import named_instances
 
 SPLIT = "If your file has these texts, look at Data whether they became instances of their own"
 LEFT_OUT = (

@@ -13,6 +13,7 @@ from recruitment.platforms.invitation import people
 from studies.data.dataset_jobs import jobs_of
 from studies.models import Study, Unit, UnitText
 from studies.services import copy_design, copy_rows
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
 
 
@@ -73,18 +74,18 @@ def _copied_settings(provider: str) -> set[str]:
 
 
 def _not_copied(study: Study) -> Iterator[str]:
-    counts = (
-        (study.hits.main().count(), "task", "tasks"),
-        (study.participations.count(), "annotator", "annotators"),
-        (Rating.objects.filter(unit__study=study).count(), "rating", "ratings"),
-        (Payment.objects.filter(participation__study=study).count(), "payment", "payments"),
-        (study.machine_raters.exclude(rater=None).count(), "machine rater", "machine raters"),
-        (study.machine_raters.filter(rater=None).count(), "synthetic set", "synthetic sets"),
+    counts: tuple[tuple[int, *tuple[str, ...]], ...] = (
+        (study.hits.main().count(), "task"),
+        (study.participations.count(), "annotator"),
+        (Rating.objects.filter(unit__study=study).count(), "rating"),
+        (Payment.objects.filter(participation__study=study).count(), "payment"),
+        (study.machine_raters.exclude(rater=None).count(), "machine rater"),
+        (study.machine_raters.filter(rater=None).count(), "synthetic set"),
         (study.versions.count(), "version of the texts", "versions of the texts"),
-        (jobs_of(study).count(), "job", "jobs"),
+        (jobs_of(study).count(), "job"),
         (study.events.count(), "log entry", "log entries"),
     )
-    yield from (f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
+    yield from (counted(n, *nouns) for n, *nouns in counts if n)
     connections = map(_connection, study.channels.order_by("pk"))
     yield from filter(None, connections)
 
@@ -92,7 +93,7 @@ def _not_copied(study: Study) -> Iterator[str]:
 def _connection(channel: Channel) -> str:
     """Return the parts of a channel that have to be entered again for the clone."""
     if n := len(people(channel)):
-        return f"{n} {'person' if n == 1 else 'people'} invited"
+        return f"{counted(n, 'person', 'people')} invited"
     missing = [
         name
         for name, is_set in (

@@ -29,6 +29,7 @@ from recruitment.services.lifecycle import close_study, open_study
 from recruitment.simulation.bots import Bot, Visit, Walk
 from recruitment.simulation.raters import known_choices, known_labels, one_connection, walk_study
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
 
 DRY_RUN = " (dry run)"
@@ -283,7 +284,7 @@ def _store(job: Job, findings: Findings, results: list[Conclusion] | None = None
 def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> list[Conclusion]:
     """Return what a researcher should know before recruiting people, most serious first."""
     ended = study.participations.filter(status__in=[Status.STOPPED, Status.EXCLUDED]).count()
-    exclusion = f"The gold checks ended the participation of {_raters(ended)}."
+    exclusion = f"The gold checks ended the participation of {counted(ended, 'rater')}."
     results = [
         *_screening_results(
             study, ScreeningAttempt.Stage.COMPREHENSION, "the questions about the guidelines"
@@ -292,7 +293,7 @@ def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> lis
         *_unfilled_places(study, options, findings),
         *([("ended_by_checks", exclusion)] if ended else []),
         *(
-            ("raters_stuck", f"{_raters(n)} could not continue: {problem}")
+            ("raters_stuck", f"{counted(n, 'rater')} could not continue: {problem}")
             for problem, n in findings.problems.most_common()
         ),
     ]
@@ -306,9 +307,12 @@ def _screening_results(
     tried = attempts.values("participation").distinct().count()
     passed = attempts.filter(is_passed=True).values("participation").distinct().count()
     if tried and not passed:
-        yield f"nobody_passed_{stage.value}", f"None of {_raters(tried)} passed {name}."
+        yield f"nobody_passed_{stage.value}", f"None of {counted(tried, 'rater')} passed {name}."
     elif passed < tried / 2:
-        yield f"few_passed_{stage.value}", f"Only {passed} of {_raters(tried)} passed {name}."
+        yield (
+            f"few_passed_{stage.value}",
+            f"Only {passed} of {counted(tried, 'rater')} passed {name}.",
+        )
 
 
 def _unfilled_places(
@@ -318,14 +322,10 @@ def _unfilled_places(
     if not counts.remaining:
         return
     if findings.raters >= options.raters:
-        why = f"only {_raters(options.raters)} took part. Try again with more"
+        why = f"only {counted(options.raters, 'rater')} took part. Try again with more"
     elif counts.live:
         why = f"raters who left still hold {counts.live} of them until their lease ends"
     else:
-        why = f"the last {_raters(MAX_IDLE_RATERS)} got none. They read: “{findings.last_sentence}”"
+        why = f"the last {counted(MAX_IDLE_RATERS, 'rater')} got none. They read: “{findings.last_sentence}”"
     sentence = f"{counts.remaining} of {counts.places} responses were not collected: {why}."
     yield "places_unfilled", sentence
-
-
-def _raters(n: int) -> str:
-    return f"{n} rater{'' if n == 1 else 's'}"

@@ -26,8 +26,8 @@ from recruitment.platforms.errors import PlatformError
 from recruitment.services.entry import get_or_create_participation
 from recruitment.services.payments import note_reward, settle
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
 
 # A platform is asked about one waiting participant at most this often.
 ASK_AGAIN = timedelta(seconds=5)

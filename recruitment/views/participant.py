@@ -22,9 +22,9 @@ from recruitment.terms import owed
 from studies.access import Right, held_right, of_study, shows_study, studies_of
 from studies.models import Study, StudyEvent
 from studies.refusals import told
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
-from tiebreak.reading.words import counted
 
 # What the signs are called on the page, and what their number of cases counts.
 SIGNS = {

@@ -46,8 +46,8 @@ from studies.bound_fields import with_point
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import told
+from tiebreak.digits import counted
 from tiebreak.errors import DomainError
-from tiebreak.reading.words import counted
 
 # What a person has typed, which the confirmation page sends again.
 TYPED = ("amount", "reason", "category", "message", "request_key", "page")

@@ -15,7 +15,7 @@ import numpy as np
 
 from tiebreak.batch.texts import Source, open_texts
 from tiebreak.batch.unfinished import Unfinished, digest_of, unfinished
-from tiebreak.digits import in_digits, percent
+from tiebreak.digits import counted, in_digits, percent
 from tiebreak.errors import DomainError
 from tiebreak.formats.bundle import GENERATIONS, INSTANCES
 from tiebreak.formats.errors import Problems
@@ -29,7 +29,6 @@ from tiebreak.reading.figures.separability import (
     figure_of_distributions,
 )
 from tiebreak.reading.terminal import as_table
-from tiebreak.reading.words import counted
 from tiebreak.similarity import Similarity, similarity_title
 from tiebreak.similarity.alignment import Instance
 from tiebreak.similarity.scores import Score, normalised_by_pair, score_many

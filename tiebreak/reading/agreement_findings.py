@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.reading.findings import (
     BANDS,
     RANGE,
@@ -19,7 +19,6 @@ from tiebreak.reading.messages import (
     WITH_TWO,
 )
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import StratumSection
 from tiebreak.stats import Estimate

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from math import ceil
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import AnnotatorTestSection, NoiseCeiling
 from tiebreak.report.model.report import CriterionSection
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import inf
 
-from tiebreak.digits import in_digits, percent
+from tiebreak.digits import counted, in_digits, percent
 from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.messages import (
     ALL_RANKED,
@@ -41,7 +41,7 @@ from tiebreak.reading.messages import (
     WITHOUT_PREFERENCE,
 )
 from tiebreak.reading.while_open import WIN_RATES, sequence_finding, unreached
-from tiebreak.reading.words import counted, counts_of
+from tiebreak.reading.words import counts_of
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.machines import ReplacementStratum
 from tiebreak.report.model.raters import RaterSets, RatingSetsSection

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isnan, sqrt
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.findings import (
     best_first,
     is_even,
@@ -27,7 +27,6 @@ from tiebreak.reading.messages import (
 )
 from tiebreak.reading.shown import Number, number
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.sections.systems.comparisons import UNEVEN
 from tiebreak.stats import Estimate, smallest_difference, system_difference, undefined

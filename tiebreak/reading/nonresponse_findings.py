@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.reading.messages import REST_IS_LABELLED
-from tiebreak.reading.words import counted
 from tiebreak.report.model.nonresponse import NonresponsesOfRaters
 from tiebreak.report.model.report import CriterionSection
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from math import isnan
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.findings import best_first, scope_sentence
 from tiebreak.reading.shown import Number, number
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import PoweredSystem
 

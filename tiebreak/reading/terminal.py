@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
+from tiebreak.digits import counted
 from tiebreak.reading.agreement_findings import NO_ALPHA_HEADING, agreement_finding
 from tiebreak.reading.findings import (
     win_rate_finding,
@@ -10,7 +11,7 @@ from tiebreak.reading.findings import (
 from tiebreak.reading.leading_numbers import LeadingNumber, leading_numbers, scope_of
 from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import WIN_RATES
-from tiebreak.reading.words import counted, scale_in_words
+from tiebreak.reading.words import scale_in_words
 from tiebreak.report import Report
 from tiebreak.report.model.report import CriterionSection
 

@@ -6,6 +6,7 @@ findings, and other numbers state none.
 
 from dataclasses import replace
 
+from tiebreak.digits import counted
 from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.messages import (
     NO_FINDING_YET,
@@ -16,7 +17,6 @@ from tiebreak.reading.messages import (
     WATCHED_UNITS,
     WITH_THESE,
 )
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.stopping import PairSequence, StoppingSection
 from tiebreak.stats import Estimate

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from tiebreak.digits import counted
 from tiebreak.report.model.report import CriterionSection, Report
 from tiebreak.report.model.systems import PairCounts
 from tiebreak.scales import BAD, PREFERENCES, Scale
@@ -94,11 +95,6 @@ def ratings_in_words(report: Report) -> str:
     )
     by_people = f"{counted(people, 'rating')} by annotators"
     return f"{by_people} and {machines} by machine raters" if machines else by_people
-
-
-def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun, such as `1 HIT` or `1,080 HITs`."""
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def question_about(what: str, name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted
 
 MAX_KEPT, MAX_SHOWN = 100, 200
 

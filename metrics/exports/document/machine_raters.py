@@ -7,13 +7,12 @@ from machine_raters.exported_raters import UPLOADED as UPLOADED_KIND, machine_ra
 from machine_raters.models import Baseline, Judge, Jury
 from metrics.results.machine_notes import costs_of, settings_of
 from studies.models import Study
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.formats.rows import Row
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Paragraph, Verbatim
 from tiebreak.reading.document.results import captioned
 from tiebreak.reading.figures.machines.costs import TITLE as COST_TITLE, cost_figure
 from tiebreak.reading.figures.machines.prompt_grid import prompt_grid_figure
-from tiebreak.reading.words import counted
 from tiebreak.report import Report
 
 TITLE = "Machine raters"

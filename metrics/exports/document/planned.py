@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from studies.design.analysis_plan import design_sha256
 from studies.models import Study, StudyEvent
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.document.content import Block, DataTable, Paragraph
-from tiebreak.reading.words import counted
 from tiebreak.report import Report
 from tiebreak.report.model.stopping import StoppingSection
 

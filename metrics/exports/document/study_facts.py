@@ -12,9 +12,9 @@ from annotation.models import HIT, Assignment, Participation, Rating
 from annotation.selectors import PAID_TASK, erased_people, exclusions
 from metrics.planning.score_distributions import scored_similarities
 from studies.models import Screening, Study, StudyEvent
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.reading.document.content import DataTable
-from tiebreak.reading.words import RATING_GROUPS, counted, scale_in_words
+from tiebreak.reading.words import RATING_GROUPS, scale_in_words
 from tiebreak.similarity import similarity_title
 
 NO_FLOW = (

@@ -5,9 +5,9 @@ from typing import Any
 from machine_raters.synthetic.accuracy import ABOUT, CAUTION
 from machine_raters.synthetic.summaries import summaries
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.reading.document.content import Block, DocumentSection, Paragraph
 from tiebreak.reading.document.estimates import estimate_table
-from tiebreak.reading.words import counted
 
 TITLE = "Judges on synthetic items"
 

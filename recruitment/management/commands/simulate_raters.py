@@ -15,7 +15,7 @@ from recruitment.simulation.raters import simulate_raters
 from studies.commands import study_named
 from studies.models import Study
 from studies.refusals import as_command_error
-from tiebreak.reading.words import counted
+from tiebreak.digits import counted
 
 RATERS = 3
 

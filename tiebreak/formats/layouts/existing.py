@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tiebreak.digits import counted
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.bundle import CriterionSpec, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.coded import CodedColumn, combined
@@ -51,11 +52,11 @@ class Existing:
     @property
     def sentence(self) -> str:
         """What was read, such as "12 items × 4 raters, 41 ratings, 7 missing, ordinal 1 to 5 (inferred)."."""
-        counted = self.table.select(self.table.is_counted)
-        units, raters = (len(counted.coded(name).used) for name in ("unit", "rater"))
+        table = self.table.select(self.table.is_counted)
+        units, raters = (len(table.coded(name).used) for name in ("unit", "rater"))
         parts = [
-            f"{_counted(units, 'item')} × {_counted(raters, 'rater')}",
-            _counted(len(counted) - self.marked, "rating"),
+            f"{counted(units, 'item')} × {counted(raters, 'rater')}",
+            counted(len(table) - self.marked, "rating"),
             *([f"{self.missing + self.marked:,} missing"] if self.missing + self.marked else []),
             "; ".join(self._scales()),
         ]
@@ -196,7 +197,3 @@ def _generations(rows: Iterable[Row]) -> list[GenerationRow]:
             if (text := row.get(f"text_{side}")) and (system := row.get(f"system_{side}")):
                 texts.setdefault((row["instance"], system, int(row.get(f"sample_{side}", 0))), text)
     return [GenerationRow(*key, text) for key, text in texts.items()]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

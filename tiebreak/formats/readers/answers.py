@@ -174,8 +174,3 @@ def as_name(name: object) -> str:
     """Return a name in one line of printable characters, as ids are."""
     words = "".join(c if c.isprintable() else " " for c in str(name)).split()
     return " ".join(words)[:MAX_ID].strip() or "unnamed"
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with a noun in the singular or plural."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tiebreak.digits import counted
 from tiebreak.formats import FormatError
-from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.tables import open_table

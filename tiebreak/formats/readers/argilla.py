@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tiebreak.digits import counted
 from tiebreak.formats.cells import parse_json
-from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import table_rows
 from tiebreak.formats.readers.recognition import Head, Reader

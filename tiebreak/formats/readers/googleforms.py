@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from tiebreak.digits import counted
 from tiebreak.formats import FormatError
-from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import table_rows
 from tiebreak.formats.readers.questionnaires import Column, add_responses

@@ -8,10 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from tiebreak.digits import counted
 from tiebreak.formats import FormatError, InstanceRow
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.cells import parse_json
-from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import (
     Converted,
     cell,

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tiebreak.digits import counted
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.cells import parse_json
-from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted, files_of, text_cell
 from tiebreak.formats.readers.pairs import table_rows, text_of as text_in
 from tiebreak.formats.readers.recognition import Head, Reader

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.digits import counted
+from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted, cell, files_of, rows_of
 from tiebreak.formats.readers.pairs import table_rows
 from tiebreak.formats.readers.recognition import Head, Reader

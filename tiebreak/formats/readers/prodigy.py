@@ -6,7 +6,8 @@ Choices are the ids of options in `accept`; without options, a task asks whether
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats.readers.answers import CHOSEN, Answers, counted
+from tiebreak.digits import counted
+from tiebreak.formats.readers.answers import CHOSEN, Answers
 from tiebreak.formats.readers.converted import Converted, cell, rows_of
 from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row

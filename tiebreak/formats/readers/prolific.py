@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from tiebreak.digits import counted
 from tiebreak.formats import FormatError
-from tiebreak.formats.readers.answers import counted
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import required, table_rows
 from tiebreak.formats.readers.recognition import Reader

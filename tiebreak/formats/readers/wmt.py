@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from tiebreak.digits import counted
 from tiebreak.formats import FormatError, GenerationRow
-from tiebreak.formats.readers.answers import Answers, counted
+from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import required, table_rows
 from tiebreak.formats.readers.recognition import Head, Reader

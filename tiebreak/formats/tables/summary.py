@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
 
+from tiebreak.digits import counted
 from tiebreak.formats.errors import FIRST_LINES, FormatError, ProblemKind
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.column_kinds import is_verdict
@@ -95,15 +96,15 @@ class TableSummary:
             return "The file could not be read as a table."
         if not self.instances:
             return "No texts were read."
-        counted = _counted(self.instances, "instance")
+        instances = counted(self.instances, "instance")
         if self.plan.layout == PROMPTS:
-            prompts = _counted(self.instances, "prompt")
+            prompts = counted(self.instances, "prompt")
             verb = "This is" if self.instances == 1 else "These are"
             return f"{verb} {prompts} without texts of systems."
-        systems, texts = _counted(len(self.systems), "system"), _counted(self.generations, "text")
+        systems, texts = counted(len(self.systems), "system"), counted(self.generations, "text")
         key = self.plan.columns.get("instance")
         ids = f", with the instances' ids in “{key}”" if key else ""
-        read = f"{counted} × {systems}: {texts}, from {_counted(self.rows, 'row')}{ids}."
+        read = f"{instances} × {systems}: {texts}, from {counted(self.rows, 'row')}{ids}."
         return " ".join(filter(None, [self.nothing_to_compare, read]))
 
     @property
@@ -112,12 +113,12 @@ class TableSummary:
         if self.compared or len(self.systems) < 2:
             return ""
         lacks = [
-            f"{_counted(kind.count, 'row')} {'has' if kind.count == 1 else 'have'} no “{kind.first.column}”"
+            f"{counted(kind.count, 'row')} {'has' if kind.count == 1 else 'have'} no “{kind.first.column}”"
             for kind in self.kinds
             if kind.first.code in LACKS and kind.first.column
         ]
         systems = "both systems" if len(self.systems) == 2 else "two systems"
-        none = f"None of {_counted(self.instances, 'instance')} has texts of {systems}"
+        none = f"None of {counted(self.instances, 'instance')} has texts of {systems}"
         return f"{'; '.join([none, *lacks])}. There is nothing to compare."
 
     @property
@@ -130,17 +131,17 @@ class TableSummary:
             reason = reason.partition(". ")[0].rstrip(".")
             return f"1 {noun} (row {place}: {reason[0].lower()}{reason[1:]})"
         least = "at least " if self.n_problems > len(self.problems) else ""
-        counted = (
-            f"{_counted(len(rows), noun)}{named_rows(rows[:FIRST_LINES], len(rows))}"
+        parts = (
+            f"{counted(len(rows), noun)}{named_rows(rows[:FIRST_LINES], len(rows))}"
             for noun, rows in lost.items()
             if rows
         )
-        return f"{least}{' and '.join(counted)}" if any(lost.values()) else WITH_PROBLEMS
+        return f"{least}{' and '.join(parts)}" if any(lost.values()) else WITH_PROBLEMS
 
     @property
     def counted_losses(self) -> str:
         """How many rows and texts are lost if those with problems are left out."""
-        lost = [_counted(len(rows), noun) for noun, rows in self._lost().items() if rows]
+        lost = [counted(len(rows), noun) for noun, rows in self._lost().items() if rows]
         is_known = self.n_problems == len(self.problems) and all(p.row for p in self.problems)
         return " and ".join(lost) if is_known else WITH_PROBLEMS
 
@@ -310,12 +311,12 @@ class TableReading:
         """Name the instances that annotators cannot compare, and why."""
         if alone := self.extraction.alone:
             has = "has texts" if len(alone) == 1 else "have texts"
-            counted = _counted(len(alone), "instance")
-            yield f"{counted} {has} of one system only, and cannot be compared: {self._names(alone)}."
+            instances = counted(len(alone), "instance")
+            yield f"{instances} {has} of one system only, and cannot be compared: {self._names(alone)}."
         if same := [*self.extraction.same]:
-            counted = _counted(len(same), "instance")
+            instances = counted(len(same), "instance")
             yield (
-                f"In {counted}, two systems have the same text, so annotators cannot prefer one:"
+                f"In {instances}, two systems have the same text, so annotators cannot prefer one:"
                 f" {self._names(same)}."
             )
 
@@ -398,10 +399,6 @@ def _same_columns(systems: list[Column]) -> list[str]:
     for column in systems:
         by_content.setdefault((column.filled, column.content), []).append(column.name)
     return next((names for names in by_content.values() if len(names) > 1), [])
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _check_empty_systems(plan: Plan, profile: Profile, problems: TableProblems) -> None:

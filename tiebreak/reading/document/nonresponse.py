@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from tiebreak.digits import in_digits, percent
+from tiebreak.digits import counted, in_digits, percent
 from tiebreak.nonresponse import NONRESPONSES
 from tiebreak.reading.document.content import DataTable
 from tiebreak.reading.messages import ABOUT_NONRESPONSE
-from tiebreak.reading.words import counted
 from tiebreak.report.model.nonresponse import NonresponseCounts, NonresponsesOfRaters
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import part_title

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.document.content import Block, DataTable, DocumentSection, Figure, Paragraph
 from tiebreak.reading.document.estimates import estimate_in_words, estimate_table, mark_of, note_of
 from tiebreak.reading.document.nonresponse import nonresponse_tables
@@ -25,7 +25,7 @@ from tiebreak.reading.shown import (
 )
 from tiebreak.reading.stratum_findings import delta_finding
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted, counts_of, scale_in_words
+from tiebreak.reading.words import counts_of, scale_in_words
 from tiebreak.report import Report
 from tiebreak.report.model.raters import RaterSets
 from tiebreak.report.model.report import CriterionSection

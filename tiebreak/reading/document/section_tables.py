@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from math import isnan
 from typing import Any, TypeVar, get_args
 
-from tiebreak.digits import small_in_digits
+from tiebreak.digits import counted, small_in_digits
 from tiebreak.reading.annotator_tests import ADVANTAGE, annotator_tests
 from tiebreak.reading.coefficients import coefficients
 from tiebreak.reading.document.content import Block, DataTable
@@ -15,7 +15,6 @@ from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, MAX_ROWS, Figure
 from tiebreak.reading.figures.of_section import figures_of_section
 from tiebreak.reading.shown import Row
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.registry import SECTIONS, Question, Section, on_request, part_title
 from tiebreak.stats import Estimate

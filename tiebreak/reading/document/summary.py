@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import tiebreak
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.agreement_findings import NO_ALPHA_HEADING, agreement_finding
 from tiebreak.reading.document.content import Paragraph
 from tiebreak.reading.document.references import BOOTSTRAP, FEW_INSTANCES, TWO_WAY, references_of
@@ -16,7 +16,7 @@ from tiebreak.reading.findings import (
 from tiebreak.reading.messages import OTHERS_AGREE, OTHERS_OPEN, WATCHED_SCOPE
 from tiebreak.reading.nonresponse_findings import nonresponse_finding, nonresponse_leads
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted, counts_of, counts_sentence
+from tiebreak.reading.words import counts_of, counts_sentence
 from tiebreak.report import Report
 from tiebreak.report.model.report import CriterionSection
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.chart import NOTHING
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.charts.tables import AT_MOST, Column, Row, table_chart
@@ -13,7 +14,6 @@ from tiebreak.reading.figures.machines.stand_in import (
     EQUAL_LABELS_KEY,
     SIMPLE_RULE,
 )
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import NoiseCeiling
 from tiebreak.report.model.raters import BiasSection
 from tiebreak.report.model.report import CriterionSection

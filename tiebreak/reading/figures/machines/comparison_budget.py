@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.chart import Chart
 from tiebreak.reading.charts.curves import Series, range_chart
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import BudgetPoint, ComparisonBudget
 from tiebreak.stats import Estimate
 from tiebreak.stats.core.results import NAN

@@ -2,6 +2,7 @@
 
 from itertools import chain
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import kinds_of
@@ -13,7 +14,6 @@ from tiebreak.reading.figures.figure import (
     reading_if_drawn,
     table_of,
 )
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import AgreementByCategory, CompositeSection
 
 TITLE = "Agreement with annotators: machine raters and their composite"

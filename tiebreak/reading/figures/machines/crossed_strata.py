@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
@@ -16,7 +17,6 @@ from tiebreak.reading.figures.raters.agreement import stratum_rows
 from tiebreak.reading.findings import stratum_name
 from tiebreak.reading.messages import STRATA_BY_AGREEMENT
 from tiebreak.reading.stratum_findings import guessing_finding
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import CrossedSection, StratumSection
 from tiebreak.stats import Estimate

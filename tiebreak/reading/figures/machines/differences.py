@@ -1,9 +1,9 @@
 """The figure of machine raters that are compared on the same items."""
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure, reading_if_drawn, table_of
 from tiebreak.reading.messages import LEFT_OUT
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import MachineDifferencesSection
 
 TITLE = "Machine raters compared on the same items"

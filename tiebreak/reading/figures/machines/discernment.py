@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.perception import SHARES, share_bars
@@ -19,7 +19,6 @@ from tiebreak.reading.figures.figure import (
     draws_raters,
     estimate_rows,
 )
-from tiebreak.reading.words import counted
 from tiebreak.report.model.discernment import (
     DiscernmentOverCriteria,
     DiscernmentSection,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from tiebreak.digits import in_digits, percent
+from tiebreak.digits import counted, in_digits, percent
 from tiebreak.reading.charts.curves import Series, range_chart
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
@@ -14,7 +14,6 @@ from tiebreak.reading.figures.figure import (
     empty_figure,
     estimate_cells,
 )
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import DebiasingSection, MachineProbabilities
 from tiebreak.stats import Estimate
 

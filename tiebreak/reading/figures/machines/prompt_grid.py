@@ -5,13 +5,12 @@ from math import isnan
 
 import numpy as np
 
-from tiebreak.digits import small_money
+from tiebreak.digits import counted, small_money
 from tiebreak.reading.charts.svg import kinds_of
 from tiebreak.reading.charts.tables import Column, Row, table_chart
 from tiebreak.reading.figures.figure import ESTIMATE_COLUMNS, Figure, estimate_rows
 from tiebreak.reading.figures.machines.costs import PER
 from tiebreak.reading.figures.machines.stand_in import highest_first
-from tiebreak.reading.words import counted
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection
 from tiebreak.report.sections.systems.rank_correlations import MIN_SYSTEMS, row_correlations

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import Kind
 from tiebreak.reading.figures.figure import (
@@ -14,7 +14,6 @@ from tiebreak.reading.figures.figure import (
     table_of,
 )
 from tiebreak.reading.messages import LEFT_OUT
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import (
     ScoringAgreement,
     ScoringComparison,

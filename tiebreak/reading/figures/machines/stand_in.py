@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, nan
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
@@ -24,7 +25,6 @@ from tiebreak.reading.figures.raters.agreement import (
 )
 from tiebreak.reading.findings import BANDS, SAID_ABOVE, stratum_name
 from tiebreak.reading.machine_findings import stand_in_finding
-from tiebreak.reading.words import counted
 from tiebreak.report.model.machines import NoiseCeiling
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.strata import StratumSection

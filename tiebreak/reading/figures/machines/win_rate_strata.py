@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.chart import ItemsName
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of
@@ -17,7 +18,6 @@ from tiebreak.reading.figures.machines.crossed_strata import CHART_ENDS, MAX_DRA
 from tiebreak.reading.figures.raters.agreement import STRATIFIERS
 from tiebreak.reading.findings import share_of, stratum_name
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.reading.words import counted
 from tiebreak.report.model.systems import WinRateStrata, WinRateStratum
 
 TITLE = "Win rates of {system} by annotators and by each machine rater, by kind of item"

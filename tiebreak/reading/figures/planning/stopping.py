@@ -1,6 +1,6 @@
 """Figures of the width of the confidence sequences against the number of ratings."""
 
-from tiebreak.digits import in_digits
+from tiebreak.digits import counted, in_digits
 from tiebreak.reading.charts.lines import Line, line_chart
 from tiebreak.reading.figures.figure import Figure, empty_figure
 from tiebreak.reading.messages import NO_PLAN_KNOWN, NO_SEQUENCE_YET
@@ -36,8 +36,8 @@ def _figure(number: int, name: str, pair: PairSequence, target: float | None) ->
         return empty_figure(slug, title, pair.win_rate.reason or NO_SEQUENCE_YET)
     last = points[-1]
     finding = (
-        f"{name}: the interval is {in_digits(last.high - last.low)} wide after {last.ratings:,}"
-        f" rating{'' if last.ratings == 1 else 's'}"
+        f"{name}: the interval is {in_digits(last.high - last.low)} wide after"
+        f" {counted(last.ratings, 'rating')}"
     )
     line = Line("human", name, tuple((p.ratings, p.high - p.low) for p in points))
     return Figure(

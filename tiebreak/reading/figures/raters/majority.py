@@ -1,9 +1,8 @@
 """How reliable several ratings of an item are together."""
 
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import Figure, draws, empty_figure, reading_if_drawn, table_of
-from tiebreak.reading.words import counted
 from tiebreak.report.model.raters import MajoritySection
 
 TITLE = "Reliability of the majority of several ratings"

@@ -1,6 +1,6 @@
 """Annotators two by two, and agreement without each of them."""
 
-from tiebreak.digits import percent
+from tiebreak.digits import counted, percent
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
@@ -10,7 +10,6 @@ from tiebreak.reading.figures.figure import (
     estimate_cells,
     table_of,
 )
-from tiebreak.reading.words import counted
 from tiebreak.report.model.raters import PairwiseAgreementSection
 from tiebreak.stats import Estimate, Influence
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import shortened
@@ -21,7 +22,6 @@ from tiebreak.reading.figures.figure import (
 from tiebreak.reading.figures.systems.transitivity import has_several
 from tiebreak.reading.findings import best_first
 from tiebreak.reading.while_open import unreached
-from tiebreak.reading.words import counted
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.rankings import HiddenPart, LeaderboardSection, NextPair
 from tiebreak.report.model.report import CriterionSection

@@ -1,6 +1,6 @@
 """Paired tests of systems over instances, and their p-values by number of instances."""
 
-from tiebreak.digits import p_in_digits
+from tiebreak.digits import counted, p_in_digits
 from tiebreak.reading.charts.curves import Series, range_chart
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
@@ -9,7 +9,6 @@ from tiebreak.reading.figures.figure import (
     draws,
     table_of,
 )
-from tiebreak.reading.words import counted
 from tiebreak.report.model.systems import PairedTests
 from tiebreak.stats import Estimate
 

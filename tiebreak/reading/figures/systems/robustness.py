@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.figures.figure import (
     MAX_DRAWN,
@@ -76,9 +77,8 @@ def _top_finding(top: Robustness) -> str:
     if not top.removals:
         return ""
     few = "" if top.is_fewest else " or fewer"
-    ratings = "rating" if top.ratings == 1 else "ratings"
     return (
-        f"Without {top.removals:,}{few} of {top.ratings:,} {ratings}, {top.new_first} would be first"
+        f"Without {top.removals:,}{few} of {counted(top.ratings, 'rating')}, {top.new_first} would be first"
         f" instead of {top.first}"
     )
 

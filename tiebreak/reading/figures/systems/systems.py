@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tiebreak.digits import counted
 from tiebreak.reading.charts.intervals import THICK_KEY, IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.svg import kinds_of, open_kind
 from tiebreak.reading.figures.figure import (
@@ -26,7 +27,7 @@ from tiebreak.reading.findings import (
 )
 from tiebreak.reading.messages import NO_SEQUENCE_YET, NO_SHARED_RANK
 from tiebreak.reading.while_open import has_sequences, unreached, without_interval
-from tiebreak.reading.words import counted, counts_lines, elo_in_words
+from tiebreak.reading.words import counts_lines, elo_in_words
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.report import CriterionSection
 from tiebreak.report.model.systems import SystemsSection

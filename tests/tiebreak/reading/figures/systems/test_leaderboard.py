@@ -9,6 +9,7 @@ import pytest
 
 from tests.tiebreak.report.sections.systems.test_leaderboard import rows
 from tests.tiebreak.report.test_sections import of, preferences
+from tiebreak.digits import counted
 from tiebreak.reading.figures.systems.leaderboard import (
     ALONE,
     ANNOTATORS,
@@ -22,7 +23,6 @@ from tiebreak.reading.figures.systems.leaderboard import (
     win_matrix_figure,
 )
 from tiebreak.reading.shown import WORTH, section_of
-from tiebreak.reading.words import counted
 from tiebreak.report.model.rankings import LeaderboardSection
 from tiebreak.report.model.report import CriterionSection
 
