@@ -171,6 +171,19 @@ class Criterion:
         values = self.rows.columns[column][chosen]
         return values.values if isinstance(values, CodedColumn) else values
 
+    @property
+    def systems(self) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
+        """The first and the second system of each unit, or "" for one that is unknown."""
+        a, b = (self.of_units(side).astype(str) for side in ("system_a", "system_b"))
+        return a, b
+
+    @property
+    def compares(self) -> NDArray[np.bool_]:
+        """Whether each unit compares two different systems."""
+        a, b = self.systems
+        compared: NDArray[np.bool_] = (a != "") & (b != "") & (a != b)
+        return compared
+
     @cached_property
     def pairs(self) -> NDArray[np.str_]:
         """Pair of systems of each unit as "A vs B", or "" if a system is unknown."""

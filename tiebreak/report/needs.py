@@ -2,7 +2,6 @@
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model.report import CriterionSection
-from tiebreak.report.outcomes import Outcomes
 
 
 def has_labels(criterion: Criterion) -> bool:
@@ -14,7 +13,7 @@ def is_preference(criterion: Criterion) -> bool:
 
 
 def compares_systems(criterion: Criterion) -> bool:
-    return is_preference(criterion) and Outcomes.has_any(criterion)
+    return is_preference(criterion) and bool(criterion.compares.any())
 
 
 def has_ratings(about: CriterionSection) -> bool:

@@ -27,7 +27,7 @@ class SystemNames(TypedDict):
 
 def without_scores(criterion: Criterion) -> InvalidInput:
     """Return the refusal of a criterion in which no annotator compared two systems."""
-    if criterion.scale.kind == "preference" and Outcomes.has_any(criterion):
+    if criterion.scale.kind == "preference" and criterion.compares.any():
         return InvalidInput("no_annotators", NO_ANNOTATORS)
     return InvalidInput("no_systems", NO_SYSTEMS)
 
@@ -51,11 +51,10 @@ class Outcomes:
         """Return the human ratings. Raises `InvalidInput` if they compare no systems."""
         if criterion.scale.kind != "preference":
             raise InvalidInput("no_systems", NO_SYSTEMS)
-        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
-        compared = (a != "") & (b != "") & (a != b)
+        compared = criterion.compares
         if not compared.any():
             raise InvalidInput("no_systems", NO_SYSTEMS)
-        a, b = a[compared], b[compared]
+        a, b = (side[compared] for side in criterion.systems)
         counts = outcome_counts(criterion.humans[compared], criterion.labels)
         return cls(
             np.where(a < b, a, b),
@@ -64,12 +63,6 @@ class Outcomes:
             criterion.clusters[compared],
             np.flatnonzero(compared),
         )
-
-    @staticmethod
-    def has_any(criterion: Criterion) -> bool:
-        """Return whether any unit compares two different systems."""
-        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
-        return bool(((a != "") & (b != "") & (a != b)).any())
 
     @property
     def names(self) -> SystemNames:
@@ -104,10 +97,9 @@ class Scores:
 
     @classmethod
     def of(cls, criterion: Criterion) -> "Scores":
-        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        a, b = criterion.systems
         sign = np.sign(criterion.strength)  # NaN for "both bad"
-        compared = ((a != "") & (b != "") & (a != b))[criterion.unit]
-        kept = criterion.is_human & ~np.isnan(sign) & compared
+        kept = criterion.is_human & ~np.isnan(sign) & criterion.compares[criterion.unit]
         unit = criterion.unit[kept]
         _, rater = criterion.rows.ranked("rater", kept)
         of_a = (1 - sign[kept]) / 2

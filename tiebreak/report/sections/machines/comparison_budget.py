@@ -82,13 +82,11 @@ def comparison_budget_section(criterion: Criterion, seeds: Seeds) -> dict[str, C
 
 def _judged(criterion: Criterion, name: str) -> _Judged:
     """Return a machine's answers with a known order; several runs are averaged."""
-    a, b = (
-        criterion.of_units(side).astype(str)[criterion.unit] for side in ("system_a", "system_b")
-    )
+    a, b = (side[criterion.unit] for side in criterion.systems)
     order = criterion.rows.coded("order").values.astype(str)
     strength = np.sign(criterion.strength)
     is_ours = ~criterion.is_human & criterion.rows.coded("rater").equals(name)
-    used = is_ours & ~np.isnan(strength) & (a != "") & (b != "") & (a != b)
+    used = is_ours & ~np.isnan(strength) & criterion.compares[criterion.unit]
     used &= np.isin(order, ["ab", "ba"]) & in_population(criterion)[criterion.unit]
     units = criterion.unit[used]
     entered = np.isin(np.arange(criterion.n_units), units)

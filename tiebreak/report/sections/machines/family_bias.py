@@ -54,12 +54,11 @@ def _preference(
     family = families.get(machine, "")
     if not family:
         return _undefined(NO_FAMILY)
-    systems = [criterion.of_units(side).astype(str) for side in ("system_a", "system_b")]
+    systems = criterion.systems
     of = [np.array([families.get(name, "") for name in names]) for names in systems]
-    compared = (systems[0] != systems[1]) & (systems[0] != "") & (systems[1] != "")
     counts = outcome_counts(criterion.machines[machine].counts, criterion.labels)
     is_own_a, is_own_b = of[0] == family, of[1] == family
-    mixed = compared & counts.any(axis=1) & (is_own_a != is_own_b)
+    mixed = criterion.compares & counts.any(axis=1) & (is_own_a != is_own_b)
     entered = mixed & (of[0] != "") & (of[1] != "")
     own, others = np.where(is_own_a, systems, systems[::-1])[:, entered]
     if not entered.any():

@@ -9,6 +9,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model.selection import PairComponents
 from tiebreak.report.needs import is_preference
+from tiebreak.report.outcomes import Scores
 from tiebreak.report.registry import section
 from tiebreak.stats import (
     Estimate,
@@ -37,23 +38,17 @@ CONTROL_SHARE = 0.2
 )
 def planning_section(criterion: Criterion) -> dict[str, PairComponents]:
     """Return the components of the win share of each pair's first system, by the pairs' names."""
-    sign = np.sign(criterion.strength)
-    rows = np.flatnonzero(criterion.is_human & ~np.isnan(sign))
-    a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
-    rows = rows[((a != "") & (b != "") & (a != b))[criterion.unit[rows]]]
-    unit = criterion.unit[rows]
-    first, second = np.where(a < b, a, b)[unit], np.where(a < b, b, a)[unit]
-    share = np.where(a[unit] == first, 1 - sign[rows], 1 + sign[rows]) / 2
+    scores = Scores.of(criterion)
+    a, b = criterion.systems
     machines = _machine_shares(criterion, a < b)
     of_units = np.where(a < b, a, b), np.where(a < b, b, a)
     section = {}
-    for pair in sorted({*zip(first.tolist(), second.tolist(), strict=True)}):
-        chosen = (first == pair[0]) & (second == pair[1])
-        shares = share[chosen].astype(float)
-        parts = _components(criterion, rows[chosen], shares, pair, machines)
+    for pair in sorted({*zip(scores.first.tolist(), scores.second.tolist(), strict=True)}):
+        chosen = scores.of_pair(pair)
+        parts = _components(criterion, chosen.row, chosen.value, pair, machines)
         if parts.reason is None:
             compared = (of_units[0] == pair[0]) & (of_units[1] == pair[1])
-            gain = _active_gain(criterion, unit[chosen], shares, machines, compared)
+            gain = _active_gain(criterion, chosen.unit, chosen.value, machines, compared)
             parts = replace(parts, active=gain)
         section[" vs ".join(pair)] = parts
     return section

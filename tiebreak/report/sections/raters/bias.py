@@ -170,7 +170,7 @@ class _Sample:
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the pair of systems of each rating, and −1 where its unit names the second one first."""
-        a, b = (self.criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        a, b = self.criterion.systems
         names = np.stack([np.where(a > b, b, a), np.where(a > b, a, b)])
         code = np.unique(names, axis=1, return_inverse=True)[1].ravel()
         return code[self.units], np.where(a > b, -1, 1)[self.units]

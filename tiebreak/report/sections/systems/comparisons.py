@@ -58,8 +58,8 @@ class Comparisons:
 
     @classmethod
     def of(cls, criterion: Criterion) -> Self:
-        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
-        compared = (a != "") & (b != "") & (a != b)
+        a, b = criterion.systems
+        compared = criterion.compares
         machines = {
             name: outcome_counts(machine.counts[compared], criterion.labels)
             for name, machine in criterion.machines.items()

@@ -13,8 +13,8 @@ _Names = NDArray[np.str_]
 def pair_counts(criterion: Criterion) -> dict[str, PairCounts]:
     """Count the human ratings of each pair of systems, in alphabetical order of the names."""
     rows = np.flatnonzero(criterion.is_human & ~criterion.is_unparsed)
-    a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
-    rows = rows[((a != "") & (b != "") & (a != b))[criterion.unit[rows]]]
+    a, b = criterion.systems
+    rows = rows[criterion.compares[criterion.unit[rows]]]
     unit = criterion.unit[rows]
     first, second = np.where(a < b, a, b)[unit], np.where(a < b, b, a)[unit]
     pairs = sorted({*zip(first.tolist(), second.tolist(), strict=True)})

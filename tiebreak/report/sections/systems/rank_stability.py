@@ -89,9 +89,9 @@ class _Wins:
 
     @classmethod
     def of(cls, criterion: Criterion, counts: NDArray[np.int64]) -> "_Wins | None":
-        a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+        a, b = criterion.systems
         outcomes = outcome_counts(counts, criterion.labels).astype(float)
-        used = (a != "") & (b != "") & (a != b) & outcomes.any(axis=1)
+        used = criterion.compares & outcomes.any(axis=1)
         used &= in_population(criterion)
         if not used.any():
             return None

@@ -76,7 +76,7 @@ def success_label(scale: Scale) -> Label:
 
 def _single_systems(criterion: Criterion) -> NDArray[np.str_]:
     """Return the system of each unit that has exactly one, and "" for the others."""
-    a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
+    a, b = criterion.systems
     return np.where(b == "", a, "")
 
 
