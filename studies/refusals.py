@@ -1,4 +1,4 @@
-"""How a refusal is told: by the next page, by a form, as an address without a page, or by a command."""
+"""How a refusal is told: by the next page, by a form, or as an address without a page."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,12 +6,10 @@ from contextlib import contextmanager
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.core.management import CommandError
 from django.http import Http404, HttpRequest
 
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
-from tiebreak.gateway import GatewayError
 
 
 @contextmanager
@@ -38,14 +36,6 @@ def as_not_found() -> Iterator[None]:
         yield
     except DomainError as refusal:
         raise Http404(refusal.message) from refusal
-
-
-@contextmanager
-def as_command_error() -> Iterator[None]:
-    try:
-        yield
-    except (DomainError, InvalidInput, GatewayError) as refusal:
-        raise CommandError(refusal.message) from refusal
 
 
 def form_errors(refusal: DomainError | InvalidInput) -> list[ValidationError]:

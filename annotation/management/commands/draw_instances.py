@@ -7,9 +7,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.services.planning import draw_and_plan
+from jobs.commands import as_command_error
 from studies.commands import study_named
 from studies.models import InstanceSelection
-from studies.refusals import as_command_error
 
 _DESIGN = InstanceSelection()
 DEFAULTS = {

@@ -4,11 +4,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.exports.hub import push_to_hub
+from jobs.commands import as_command_error
 from studies.commands import study_named
-from tiebreak.errors import DomainError
 from tiebreak.formats.preferences import TIES
 
 
@@ -32,12 +32,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])
-        try:
+        with as_command_error():
             pushed = push_to_hub(
                 study=study, repo=options["repo"], public=options["public"], ties=options["ties"]
             )
-        except DomainError as error:
-            raise CommandError(error.message) from error
         seen = "private" if pushed.is_private else "public"
         sentence = f"Uploaded {pushed.ratings} ratings to the {seen} dataset {pushed.url}."
         self.stdout.write(json.dumps(asdict(pushed)) if options["json"] else sentence)

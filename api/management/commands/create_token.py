@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from api.models import ApiToken
 from api.services.tokens import create_token
+from jobs.commands import as_command_error
 from studies.models import Study
-from studies.refusals import as_command_error
 
 
 class Command(BaseCommand):

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from jobs.backup import back_up
-from tiebreak.errors import DomainError
+from jobs.commands import as_command_error
 
 KEEP_APART = (
     "The file has everything that the server stores about people, and no settings and no keys. Keep"
@@ -23,12 +23,8 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="the file to write, such as backup.zip")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with as_command_error(with_code=True):
             manifest = back_up(path=options["file"])
-        except DomainError as refusal:
-            raise CommandError(f"{refusal.code}: {refusal.message}") from refusal
-        except OSError as refusal:
-            raise CommandError(str(refusal)) from refusal
         self.stdout.write(
             f"Backed up {len(manifest.rows)} tables with {sum(manifest.rows.values()):,} rows, and"
             f" {len(manifest.files) - 1:,} files of uploads and exports, to {options['file']}."

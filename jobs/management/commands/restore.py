@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from jobs.backup import known_migrations, restore
-from tiebreak.errors import DomainError
+from jobs.commands import as_command_error
 
 OTHER_KEY = (
     "TIEBREAK_SECRET_KEY is another one than where the backup was made, so sessions, personal links and"
@@ -24,12 +24,8 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="the file that `manage.py backup` has written")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with as_command_error(with_code=True):
             manifest = restore(path=options["file"])
-        except DomainError as refusal:
-            raise CommandError(f"{refusal.code}: {refusal.message}") from refusal
-        except OSError as refusal:
-            raise CommandError(str(refusal)) from refusal
         self.stdout.write(
             f"Restored {len(manifest.rows)} tables with {sum(manifest.rows.values()):,} rows, and"
             f" {len(manifest.files) - 1:,} files; the numbers are those of the backup of"

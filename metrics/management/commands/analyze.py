@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.filter_choices import filter_choices
 from annotation.filters import NO_FAILED_CHECK, Filter
+from jobs.commands import as_command_error
 from metrics.messages import OUTCOME_HIDDEN
 from metrics.results.filters import NAMES, FilterForm
 from metrics.results.selectors import source_of, study_named
@@ -41,10 +42,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         arguments = Namespace(**options)
-        try:
+        with as_command_error():
             outcome = analyze(arguments, read=partial(_source, query=options["filter"]))
-        except DomainError as refusal:
-            raise CommandError(str(refusal)) from refusal
         for problem in outcome.problems:
             self.stderr.write(problem)
         self.stdout.write(outcome.shown(arguments))

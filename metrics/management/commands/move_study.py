@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
+from jobs.commands import as_command_error
 from metrics.moving.sending import move_study
 from studies.commands import study_named
-from tiebreak.errors import DomainError
 
 NOT_IN_IT = (
     "It has everything that is stored about people, and neither accounts nor the tokens of platforms and the"
@@ -28,12 +28,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, path = study_named(options["study"]), options["file"]
-        try:
+        with as_command_error(with_code=True):
             manifest, digest = move_study(study=study, path=path)
-        except DomainError as refusal:
-            raise CommandError(f"{refusal.code}: {refusal.message}") from refusal
-        except OSError as refusal:
-            raise CommandError(str(refusal)) from refusal
         self.stdout.write(
             f"Wrote “{manifest.title}” with {sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables"
             f" to {path}, SHA-256 {digest}.\n{NOT_IN_IT.format(path.name)}"

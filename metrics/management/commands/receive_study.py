@@ -6,8 +6,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from jobs.commands import as_command_error
 from metrics.moving.receiving import receive_study
-from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.limits import LIMITS, Limits
 
 NO_USER = "There is no user {!r}. Create the user with `manage.py createsuperuser`, or on the page of users."
@@ -42,12 +42,8 @@ class Command(BaseCommand):
         if options["owner"] and owner is None:
             raise CommandError(NO_USER.format(options["owner"]))
         limits = Limits(unpacked=options["max_bytes"], advice="Allow more with --max-bytes.")
-        try:
+        with as_command_error(with_code=True):
             received = receive_study(path=options["file"], owner=owner, limits=limits)
-        except (DomainError, InvalidInput) as refusal:
-            raise CommandError(f"{refusal.code}: {refusal.message}") from refusal
-        except OSError as refusal:
-            raise CommandError(str(refusal)) from refusal
         study, manifest = received.study, received.manifest
         self.stdout.write(
             f"Received “{study.title}” as study {study.pk} ({study.status}), with the numbers of rows that its"

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from jobs.commands import as_command_error
 from metrics.exports.report_files import write_report_files
 from studies.commands import study_named
-from studies.refusals import as_command_error
 
 
 class Command(BaseCommand):

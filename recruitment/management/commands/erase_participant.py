@@ -6,10 +6,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
 from annotation.models import Rater
+from jobs.commands import as_command_error
 from recruitment.services.erasure import erase_participant
 from recruitment.services.personal_data import own_data
 from studies.commands import study_named
-from tiebreak.errors import DomainError
 
 
 class Command(BaseCommand):
@@ -34,8 +34,6 @@ class Command(BaseCommand):
         if options["show"]:
             self.stdout.write(own_data(rater))
             return
-        try:
+        with as_command_error(with_code=True):
             titles = [f"{study.title} ({study.pk})" for study in erase_participant(rater=rater)]
-        except DomainError as refusal:
-            raise CommandError(f"{refusal.code}: {refusal.message}") from refusal
         self.stdout.write("\n".join(["The person was erased from:", *titles]))

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Participation
+from jobs.commands import as_command_error
 from recruitment.ledger import ledger
 from recruitment.services.participants import (
     Chosen,
@@ -20,7 +21,6 @@ from recruitment.services.participants import (
 from recruitment.terms import owed
 from studies.commands import study_named
 from studies.models import Study
-from tiebreak.errors import DomainError
 
 
 class Command(BaseCommand):
@@ -49,10 +49,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])
-        try:
+        with as_command_error(with_code=True):
             self.stdout.write(_act(study, options))
-        except DomainError as refusal:
-            raise CommandError(f"{refusal.code}: {refusal.message}") from refusal
 
 
 def _one(actions: Any, name: str, description: str) -> CommandParser:

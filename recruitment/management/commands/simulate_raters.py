@@ -8,13 +8,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
+from jobs.commands import as_command_error
 from jobs.models import Job
 from jobs.worker import run_job
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from recruitment.simulation.raters import simulate_raters
 from studies.commands import study_named
 from studies.models import Study
-from studies.refusals import as_command_error
 from tiebreak.digits import counted
 
 RATERS = 3

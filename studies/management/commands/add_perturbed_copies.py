@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from jobs.commands import as_command_error
 from studies.commands import study_named
 from studies.data.copy_pages import made_in_words
 from studies.data.perturbed_copies import add_perturbed_copies
-from studies.refusals import as_command_error
 from tiebreak.perturbations import PERTURBATIONS
 
 

@@ -3,11 +3,11 @@
 from argparse import Namespace
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
+from jobs.commands import as_command_error
 from tiebreak.cli import COMMANDS
 from tiebreak.commands.files import add_convert_options, convert
-from tiebreak.errors import DomainError
 
 
 class Command(BaseCommand):
@@ -20,8 +20,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         arguments = Namespace(**options)
-        try:
+        with as_command_error():
             outcome = convert(arguments)
-        except DomainError as refusal:
-            raise CommandError(str(refusal)) from refusal
         self.stdout.write(outcome.shown(arguments))

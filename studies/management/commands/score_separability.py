@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from jobs.commands import as_command_error
 from studies.commands import study_named
 from studies.instance_selection.scoring import score_separability
-from studies.refusals import as_command_error
 from tiebreak.reading.terminal import progress_bar
 from tiebreak.similarity import SIMILARITIES
 
