@@ -24,7 +24,7 @@ from metrics.moving.belonging import (
     label,
     relations,
 )
-from metrics.moving.sending import MovedManifest, digest_of, file_of
+from metrics.moving.sending import MovedManifest, file_of
 from metrics.moving.stored_keys import renew_stored_keys
 from studies.data.bundle_import import known_dataset_of
 from studies.models import Dataset, Membership, Study, StudyEvent
@@ -32,6 +32,7 @@ from studies.services import record_event
 from tiebreak import __version__
 from tiebreak.errors import DomainError
 from tiebreak.formats.archive import opened
+from tiebreak.formats.evidence import digest_of_file
 from tiebreak.formats.limits import LIMITS, Limits
 
 BATCH = 1000
@@ -76,7 +77,7 @@ class Received:
 
 def receive_study(*, path: Path, owner: User | None = None, limits: Limits = LIMITS) -> Received:
     """Store the study of a file with new keys; `owner` becomes an owner of it. Raises `DomainError`."""
-    digest = digest_of(path)
+    digest = digest_of_file(path)
     with opened(path, limits, most=limits.rows) as checked, _refusing_collisions():
         archive = checked.file
         manifest = _manifest(archive, path)

@@ -1,6 +1,5 @@
 """Writes a study with everything that belongs to it to one file, for another server."""
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Collection, Iterator
@@ -30,6 +29,7 @@ from studies.services import record_event
 from tiebreak import __version__
 from tiebreak.digits import counted
 from tiebreak.errors import DomainError
+from tiebreak.formats.evidence import digest_of_file
 
 CHUNK = 2000
 IS_DRY_RUN = "This is a dry run, which moves with its study. Name the study {}."
@@ -71,18 +71,13 @@ def move_study(*, study: Study, path: Path) -> tuple[MovedManifest, str]:
         _check(study, studies)
         partial = Path(folder) / path.name
         manifest = _write(study, studies, partial)
-        digest = digest_of(partial)
+        digest = digest_of_file(partial)
         if study.status == Study.Status.PAUSED:
             close_study(study=study)
         record_event(study=study, verb=StudyEvent.Verb.MOVE, details={"sha256": digest})
         partial.chmod(0o600)
         partial.replace(path)
     return manifest, digest
-
-
-def digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check(study: Study, studies: Collection[str]) -> None:

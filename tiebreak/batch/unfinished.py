@@ -10,6 +10,7 @@ from typing import Any
 
 from tiebreak import optional
 from tiebreak.errors import DomainError
+from tiebreak.formats.evidence import digest_of_file
 from tiebreak.formats.rows import Row
 from tiebreak.formats.writing import WRITERS, write_rows
 
@@ -112,8 +113,4 @@ def check_output(out: Path) -> None:
 
 def digest_of(paths: Iterable[Path]) -> str:
     """Return a digest of the content of files."""
-    digests = []
-    for path in paths:
-        with path.open("rb") as file:
-            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
-    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    return hashlib.sha256(" ".join(map(digest_of_file, paths)).encode()).hexdigest()

@@ -4,7 +4,6 @@ Croissant 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-spec.html) an
 vocabulary 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html).
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tiebreak.formats.evidence import digest_of_file
 from tiebreak.formats.export_columns import ARROW_TYPES, MESSAGES, Columns
 
 CARD, CROISSANT = "README.md", "croissant.json"
@@ -159,15 +159,13 @@ def _croissant(folder: Path, description: DatasetDescription) -> dict[str, Any]:
 
 
 def _file(folder: Path, table: DataTable) -> dict[str, str]:
-    with (folder / table.path).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
         "@id": f"{table.name}.parquet",
         "name": f"{table.name}.parquet",
         "contentUrl": table.path,
         "encodingFormat": "application/x-parquet",
-        "sha256": digest,
+        "sha256": digest_of_file(folder / table.path),
     }
 
 

@@ -1,6 +1,5 @@
 """Reading the source of a report, which is a ratings file or a bundle with ratings."""
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from tiebreak.formats import (
 )
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.bundle import INSTANCES, open_bundle
-from tiebreak.formats.evidence import simple_raters_in
+from tiebreak.formats.evidence import digest_of_file, simple_raters_in
 from tiebreak.formats.layouts import Choice, Existing, read_existing
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.formats.rows import Row
@@ -111,14 +110,17 @@ def read_source(path: Path, choice: Choice | None = None) -> Source:
         raise FormatError.of(str(path), None, "no_such_source", reason)
     if not _is_bundle(path):
         existing = read_existing(path, choice=choice)
-        return _of_existing(existing, _sha256(path))
+        return _of_existing(existing, digest_of_file(path))
     with open_bundle(path) as folder:
         bundle = read_bundle(folder)
         if bundle.ratings is None or bundle.ratings_path is None:
             reason = "the bundle contains no ratings"
             raise FormatError.of(path.name, None, "no_ratings", reason)
         scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
-        origin, plan = Origin("bundle", _sha256(bundle.ratings_path)), plan_of(bundle.spec.settings)
+        origin, plan = (
+            Origin("bundle", digest_of_file(bundle.ratings_path)),
+            plan_of(bundle.spec.settings),
+        )
         table, pilot = bundle.ratings, bundle.pilot_ratings
         table = table if pilot is None else table.joined(pilot)
         main_machine = str(bundle.spec.settings.get("main_machine", ""))
@@ -146,8 +148,3 @@ def _is_bundle(path: Path) -> bool:
     if path.is_dir():
         return any((path / name).exists() for name in (STUDY_FILE, INSTANCES))
     return path.suffix == ".zip" and is_bundle(path)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
