@@ -39,7 +39,7 @@ from tiebreak.formats.layouts.unnamed import labels_of_one
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import UNNAMED, kinds_of
 from tiebreak.formats.tables.names import words_of
-from tiebreak.formats.tables.profiles import Profile
+from tiebreak.formats.tables.profiles import Profile, check_columns
 
 MAY_BE_LABELS = (
     "No column says who gave the labels of {}, and the columns {} may have labels, too, or describe the item. Choose"
@@ -84,11 +84,7 @@ def _check(profile: Profile, chosen: Mapping[str, str], left_out: Iterable[str])
                 f" criterion, rater:NAME, label:CRITERION, and {', '.join(COLUMNS[3:])}."
             )
             raise DomainError("unknown_role", sentence, status=400)
-    for column in (*chosen.values(), *left_out):
-        if column not in profile.columns:
-            names = ", ".join(profile.columns)[:1000] or "none"
-            sentence = f"The table has no column {column!r}. Its columns are: {names}."
-            raise DomainError("unknown_column", sentence, status=400)
+    check_columns(profile, (*chosen.values(), *left_out))
 
 
 def _layout(table: Known) -> Layout:

@@ -12,7 +12,7 @@ from tiebreak.formats.layouts.grids import is_marked
 from tiebreak.formats.layouts.layout import Cell, Layout
 from tiebreak.formats.rating_names import UNNAMED, is_machine, kind_of
 from tiebreak.formats.rows import Row
-from tiebreak.formats.tables.profiles import is_empty
+from tiebreak.formats.tables.profiles import is_blank, is_empty
 
 
 @dataclass
@@ -136,7 +136,3 @@ def plain_name(value: Any) -> Any:
     if isinstance(value, str):
         return value.strip()
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def is_blank(value: Any) -> bool:
-    return is_empty(value) or (isinstance(value, str) and not value.strip())

@@ -12,7 +12,7 @@ from tiebreak.formats.layouts.grids import BLANK
 from tiebreak.formats.layouts.guess import layout_of
 from tiebreak.formats.layouts.known import UnclearLayoutError
 from tiebreak.formats.layouts.layout import Layout
-from tiebreak.formats.layouts.ratings import Tally, is_blank, ratings_in_rows
+from tiebreak.formats.layouts.ratings import Tally, ratings_in_rows
 from tiebreak.formats.layouts.rows import exploded
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rating_cells import COLUMNS, FLAGS, parse_cell
@@ -30,7 +30,7 @@ from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.ends import without_footer
 from tiebreak.formats.tables.filling import empty_below, filled_down
-from tiebreak.formats.tables.profiles import Profile, profile_of
+from tiebreak.formats.tables.profiles import Profile, is_blank, profile_of
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.nonresponse import is_missing
 from tiebreak.scales import Scale

@@ -6,7 +6,7 @@ from itertools import accumulate
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.names import is_total, says
 from tiebreak.formats.tables.problems import TableProblems
-from tiebreak.formats.tables.profiles import Profile, is_empty
+from tiebreak.formats.tables.profiles import Profile, is_blank, is_empty
 
 Rows = Iterable[tuple[int, Row]]
 EMPTY_BELOW = (
@@ -34,10 +34,10 @@ def filled_down(
         if columns and any(skipped in problems.rows for skipped in range(before + 1, number)):
             above.clear()
         if columns and not is_row_of_totals(row):
-            empty = [name for name in columns if _is_blank(row.get(name)) and name in above]
+            empty = [name for name in columns if is_blank(row.get(name)) and name in above]
             problems.filled.update(empty)
             filled = row | {name: above[name] for name in empty}
-            above |= {name: filled[name] for name in columns if not _is_blank(filled.get(name))}
+            above |= {name: filled[name] for name in columns if not is_blank(filled.get(name))}
         yield number, filled
         before = number
 
@@ -45,10 +45,6 @@ def filled_down(
 def is_row_of_totals(row: Row) -> bool:
     """Whether the first cell that is not empty says that the row has totals."""
     return is_total(next((cell for cell in row.values() if not is_empty(cell)), None))
-
-
-def _is_blank(value: object) -> bool:
-    return is_empty(value) or (isinstance(value, str) and not value.strip())
 
 
 def empty_below(profile: Profile) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import decoded, is_conversation, is_json, is_list_of_texts
@@ -263,11 +264,25 @@ def check_width(columns: int) -> None:
         raise BadCell("too_many_columns", reason)
 
 
+def check_columns(profile: Profile, chosen: Iterable[str]) -> None:
+    """Refuse a choice of columns that the table does not have."""
+    for column in chosen:
+        if column not in profile.columns:
+            names = ", ".join(profile.columns)[:1000] or "none"
+            sentence = f"The table has no column {column!r}. Its columns are: {names}."
+            raise DomainError("unknown_column", sentence, status=400)
+
+
 def is_empty(value: Any) -> bool:
     """Whether a cell has no value; NaN is none."""
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or (isinstance(value, str | list) and not value)
+
+
+def is_blank(value: Any) -> bool:
+    """Whether a cell has no value, or white space alone."""
+    return is_empty(value) or (isinstance(value, str) and not value.strip())
 
 
 def is_missing(value: Any) -> bool:

@@ -20,7 +20,7 @@ from tiebreak.formats.tables.plan import (
     Plan,
 )
 from tiebreak.formats.tables.problems import BadCell
-from tiebreak.formats.tables.profiles import Column, Profile, profile_of
+from tiebreak.formats.tables.profiles import Column, Profile, check_columns, profile_of
 
 FILLS_TEXTS = (
     "The column {!r} has texts of systems, and an empty cell is no text of the row above. Fill down other"
@@ -117,17 +117,14 @@ def _check_choice(
         sentence = f"The column {both!r} is to be used and to be left out. Choose one of both."
         raise DomainError("column_left_out", sentence, status=400)
     columns = {**columns, **{f"{TEXT_OF}{name}": name for name in (*left_out, *fill_down)}}
-    for role, column in columns.items():
+    for role in columns:
         if role.startswith(FIELD_OF):
             _check_field(role.removeprefix(FIELD_OF))
         elif role not in ROLES and not (role.startswith(TEXT_OF) and role != TEXT_OF):
             names = ", ".join([*ROLES, "text:SYSTEM", "field:NAME"])
             sentence = f"{role!r} is not a role of a column. The roles are: {names}."
             raise DomainError("unknown_role", sentence, status=400)
-        if column not in profile.columns:
-            names = ", ".join(profile.columns)[:1000] or "none"
-            sentence = f"The table has no column {column!r}. Its columns are: {names}."
-            raise DomainError("unknown_column", sentence, status=400)
+    check_columns(profile, columns.values())
 
 
 def _check_field(name: str) -> None:
