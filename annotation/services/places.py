@@ -127,9 +127,9 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
 
 
 @transaction.atomic
-def why_no_work(participation: Participation, now: datetime | None = None) -> DomainError | None:
+def why_no_work(participation: Participation) -> DomainError | None:
     """Return the error that `find_work` would raise for this annotator, or None. Takes no place."""
-    person = lock_person(participation.public_id, now)
+    person = lock_person(participation.public_id)
     try:
         _check_may_work(person)
         if person.held is None or person.study.status == Study.Status.CLOSED:

@@ -111,12 +111,10 @@ def _request_payment(payment: Payment, request: Callable[[], str]) -> Payment:
     return payment
 
 
-def note_payment(
-    *, participation: Participation, amount: Decimal, now: datetime | None = None
-) -> Payment:
+def note_payment(*, participation: Participation, amount: Decimal) -> Payment:
     """Record, once, a reward that the researcher paid outside of any platform."""
     payment = Payment(participation=participation, kind=Payment.Kind.REWARD, amount=amount)
-    payment.status, payment.created_at = Payment.Status.PAID, now or database_now()
+    payment.status, payment.created_at = Payment.Status.PAID, database_now()
     return store_payment(payment)
 
 

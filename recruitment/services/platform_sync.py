@@ -44,9 +44,9 @@ REINSTATED_BY = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, Submissio
 ENDED_BY_PLATFORM = set(EXCLUDED_BY.values())
 
 
-def enqueue_confirmation(*, participation: Participation, now: datetime | None = None) -> None:
+def enqueue_confirmation(*, participation: Participation) -> None:
     """Have a worker ask the platform about a waiting participant, at most every few seconds."""
-    now = now or database_now()
+    now = database_now()
     if participation.confirmed_at is not None:
         return
     due = Q(asked_platform_at__isnull=True) | Q(asked_platform_at__lte=now - ASK_AGAIN)
@@ -59,15 +59,14 @@ def enqueue_confirmation(*, participation: Participation, now: datetime | None =
             submission.update(asked_platform_at=None)
 
 
-def confirm_participation(*, participation: Participation, now: datetime | None = None) -> bool:
+def confirm_participation(*, participation: Participation) -> bool:
     """Confirm the participation if its submission is active. Slow, so only for tasks."""
-    now = now or database_now()
     channel = participation.submission.channel
     if participation.confirmed_at is not None or channel is None:
         return True
     if not get_platform(channel.provider).is_submission_active(channel, participation):
         return False
-    mark_confirmed(participation=participation, now=now)
+    mark_confirmed(participation=participation, now=database_now())
     return True
 
 
@@ -168,9 +167,9 @@ def receive_event(
     return True
 
 
-def enqueue_key_renewal(*, channel: Channel, now: datetime | None = None) -> None:
+def enqueue_key_renewal(*, channel: Channel) -> None:
     """Have a worker fetch the keys of signed links, at most every few seconds per channel."""
-    now = now or database_now()
+    now = database_now()
     with transaction.atomic():
         stored = Channel.objects.select_for_update().get(pk=channel.pk)
         asked_at = stored.settings.get("keys_asked_at", "")
@@ -200,13 +199,12 @@ def confirm_by_signature(*, channel: Channel, entry: PlatformEntry) -> None:
         mark_confirmed(participation=waiting, now=database_now())
 
 
-def sync_submission(*, channel: Channel, submission_id: str, now: datetime | None = None) -> bool:
+def sync_submission(*, channel: Channel, submission_id: str) -> bool:
     """Update one submission from the platform; returns whether anything changed."""
-    now = now or database_now()
     report = get_platform(channel.provider).report_on(channel, submission_id)
     if report is None or not is_usable(report.external_id):
         return False
-    return _apply(channel, report, now)
+    return _apply(channel, report, database_now())
 
 
 def publish(*, channel: Channel, participants: int, entry_url: str) -> str:

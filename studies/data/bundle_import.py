@@ -44,16 +44,16 @@ def design_problems(bundle: Bundle, problems: Problems) -> None:
     for name, value in spec.settings.items():
         with problems.at(STUDY_FILE, where(name)):
             values[name] = setting_value(name, value)
-    check_fields(Study, values, file=STUDY_FILE, lines=lines.spec.settings, problems=problems)
+    check_fields(Study, values, lines=lines.spec.settings, problems=problems)
     for name, systems in (("systems", spec.systems), ("controls", spec.controls)):
         for system in systems:
             values = {"name": system}
             lines_of = dict.fromkeys(values, where(name))
-            check_fields(System, values, file=STUDY_FILE, lines=lines_of, problems=problems)
+            check_fields(System, values, lines=lines_of, problems=problems)
     for position, criterion in enumerate(spec.criteria):
         values = asdict(criterion)
         lines_of = dict.fromkeys(values, lines.spec.of_criterion(position))
-        check_fields(Criterion, values, file=STUDY_FILE, lines=lines_of, problems=problems)
+        check_fields(Criterion, values, lines=lines_of, problems=problems)
     _check_rows(Instance, bundle.instances, lines.instances, INSTANCES, problems)
     _check_rows(Generation, bundle.generations, lines.generations, GENERATIONS, problems)
 

@@ -11,6 +11,7 @@ from django.db.backends.base.operations import BaseDatabaseOperations
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.errors import Problems
+from tiebreak.formats.spec import STUDY_FILE
 
 Complaint = Callable[[Any], InvalidInput | None]
 
@@ -73,12 +74,11 @@ def check_fields(
     model: type[models.Model],
     values: Mapping[str, Any],
     *,
-    file: str,
     lines: Mapping[str, int | None],
     problems: Problems,
 ) -> None:
-    """Add a problem for each field of one object whose value its validators refuse."""
+    """Add a problem for each field of one object of study.toml whose value its validators refuse."""
     for name, value in values.items():
         error = complaint(model, name)(value)
         if error is not None:
-            problems.add(file, lines.get(name), error.code, f"{name} {error}")
+            problems.add(STUDY_FILE, lines.get(name), error.code, f"{name} {error}")

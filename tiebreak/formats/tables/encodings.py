@@ -181,15 +181,15 @@ def _detected(sample: bytes) -> str:
     """Return the most likely encoding of lines in which each byte counts."""
     charset = optional.load("charset_normalizer")
     best = charset.from_bytes(sample, cp_isolation=list(LEGACY)).best()
-    western = _decodes(sample, "cp1252") and _is_mostly_western(sample)
+    western = _is_cp1252(sample) and _is_mostly_western(sample)
     if western or best is None:
-        return "cp1252" if _decodes(sample, "cp1252") else "latin-1"
+        return "cp1252" if _is_cp1252(sample) else "latin-1"
     return str(best.encoding)
 
 
-def _decodes(sample: bytes, encoding: str) -> bool:
+def _is_cp1252(sample: bytes) -> bool:
     try:
-        sample.decode(encoding)
+        sample.decode("cp1252")
     except UnicodeDecodeError:
         return False
     return True
