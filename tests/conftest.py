@@ -11,10 +11,12 @@ from typing import Any
 import hypothesis
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
+from django.test import Client
 from pytest_django.plugin import DjangoDbBlocker
 from pytest_socket import socket_allow_hosts
 
@@ -134,6 +136,14 @@ def module_db(
         draw_from(request.node.nodeid, patch)
         yield
         transaction.set_rollback(True)
+
+
+@pytest.fixture
+def ruth(client: Client) -> User:
+    """A researcher, who is logged in as `client`."""
+    user = User.objects.create_user("ruth", is_staff=True)
+    client.force_login(user)
+    return user
 
 
 @pytest.fixture

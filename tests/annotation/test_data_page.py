@@ -21,15 +21,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ada(client):
-    user = User.objects.create_user("ada", is_staff=True)
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
-def study(ada):
-    return make_study(instances=25, samples=1, member=ada)
+def study(ruth):
+    return make_study(instances=25, samples=1, member=ruth)
 
 
 def data(study):
@@ -79,7 +72,7 @@ def test_each_check_of_items_names_them_and_leads_to_a_list_of_them(is_generated
         assert [item.key for item in page.context["page"]] == [key]
 
 
-def test_changed_copies_are_no_texts_of_the_researchers(client, study, ada):
+def test_changed_copies_are_no_texts_of_the_researchers(client, study, ruth):
     prose = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."
     Generation.objects.update(text=prose)
     before = client.get(data(study)).context["texts"]
@@ -87,7 +80,7 @@ def test_changed_copies_are_no_texts_of_the_researchers(client, study, ada):
     page = client.get(data(study))
     assert page.context["texts"] == before == Generation.objects.count() - 4
     assert {len(item.generations.all()) for item, _ in page.context["rows"]} == {2}
-    Dataset.objects.update(created_by=ada)
+    Dataset.objects.update(created_by=ruth)
     stored = client.get(reverse("admin:studies_dataset_change", args=[study.dataset_id]))
     assert {len(one.generations.all()) for one in stored.context["page"]} == {2}
     listed = client.get(reverse("admin:studies_dataset_changelist"))
@@ -123,8 +116,8 @@ def test_reference_units_of_other_items_stay(study):
     assert study.units.filter(role="gold").count() == 3
 
 
-def test_items_of_an_opened_study_stay(ada):
-    study = make_open_study(instances=2, member=ada)
+def test_items_of_an_opened_study_stay(ruth):
+    study = make_open_study(instances=2, member=ruth)
     with refused("not_a_draft"):
         remove_item(study=study, key="note-0")
 
@@ -158,9 +151,9 @@ def test_only_members_see_the_items(client, study):
     assert client.post(address, {"item": "note-3"}).status_code == 404
 
 
-def test_items_are_filtered_in_a_table(client, ada):
+def test_items_are_filtered_in_a_table(client, ruth):
     study = make_open_study(
-        instances=3, systems=3, comparisons_per_hit=1, ratings_per_hit=2, member=ada
+        instances=3, systems=3, comparisons_per_hit=1, ratings_per_hit=2, member=ruth
     )
     annotator(study).choose()
     listed = lambda **wanted: client.get(data(study), wanted).context["items"].paginator.count  # noqa: E731

@@ -3,7 +3,6 @@
 from decimal import Decimal
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import models
 from django.urls import reverse
 
@@ -32,13 +31,6 @@ def ends(model: type[models.Model], which: str) -> dict[str, object]:
     return values
 
 
-@pytest.fixture
-def researcher(client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
-
-
 def pages(study: Study) -> list[str]:
     return [
         reverse(name, args=[study.pk])
@@ -56,10 +48,10 @@ def pages(study: Study) -> list[str]:
 
 
 @pytest.mark.parametrize("which", ["low", "high"])
-def test_a_study_of_extremes_is_opened_rated_and_looked_at(client, researcher, which):
+def test_a_study_of_extremes_is_opened_rated_and_looked_at(client, ruth, which):
     # These fields depend on others, because a HIT cannot have more comparisons than texts.
     sensible = {"comparisons_per_hit": 2, "repeats_per_hit": 0}
-    study = make_study(instances=1, member=researcher, **(ends(Study, which) | sensible))
+    study = make_study(instances=1, member=ruth, **(ends(Study, which) | sensible))
     study.full_clean(exclude=["dataset"])
     plan_hits(study=study)
     open_study(study=study, confirmed_warnings={"pay_not_claimable", "under_promise"})
@@ -117,8 +109,8 @@ def _only_screening(values: dict[str, object]) -> dict[str, object]:
         ("ratings_per_hit", "0"),
     ],
 )
-def test_a_number_beyond_its_ends_is_refused_on_the_page(client, researcher, field, value):
-    study = make_study(instances=1, member=researcher)
+def test_a_number_beyond_its_ends_is_refused_on_the_page(client, ruth, field, value):
+    study = make_study(instances=1, member=ruth)
     before = getattr(study, field)
     page = send_step(client, reverse("recruitment:size", args=[study.pk]), **{field: value})
     assert page.status_code == 200

@@ -29,13 +29,6 @@ OWN = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))
 
 
 @pytest.fixture
-def ruth(client: Client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def rated(ruth: User) -> Study:
     study = make_open_study(instances=2, comparisons_per_hit=2, member=ruth)
     study.criteria.update(question="<script>alert(1)</script>")

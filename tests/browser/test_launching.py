@@ -16,6 +16,7 @@ from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.tallies import recount, stored_tallies
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
 from tests.browser.pages import numbers, shown, success
+from tests.browser.test_researcher_pages import log_in
 from tests.studies.factories import make_open_study, make_participation, make_study
 
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
@@ -36,13 +37,6 @@ def look(page: Page, name: str) -> None:
             check_accessible(page)
             check_fits(page)
     page.set_viewport_size({"width": 1440, "height": 900})
-
-
-def log_in(page: Page, url: str) -> None:
-    page.goto(f"{url}/admin/login/")
-    page.get_by_label("Username").fill("ruth")
-    page.get_by_label("Password").fill("a long password")
-    page.get_by_role("button", name="Log in").click()
 
 
 def state(page: Page, status: str) -> Locator:

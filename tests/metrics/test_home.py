@@ -29,13 +29,6 @@ from tests.studies.factories import make_open_study, make_study
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
-@pytest.fixture
-def ruth(client: Client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
-
-
 def home(client: Client, query: str = "") -> str:
     return client.get(reverse("admin:index") + query).content.decode()
 

@@ -23,13 +23,6 @@ def export_folder(settings, tmp_path):
     settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
 
 
-@pytest.fixture
-def ruth(client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
-
-
 def at(name: str, *arguments: str) -> str:
     return reverse(f"metrics:{name}", args=arguments)
 

@@ -22,13 +22,6 @@ from tests.tiebreak.formats.bundles import FLAWS, make_bundle
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def researcher(client) -> User:
-    user = User.objects.create_user("ruth", password="p", is_staff=True)
-    client.force_login(user)
-    return user
-
-
 def step(name: str, study: Study) -> str:
     return reverse(name, args=[study.pk])
 
@@ -38,13 +31,13 @@ def do(client, study: Study, verb: str):
 
 
 @pytest.mark.thorough
-def test_it_works(client, researcher):
+def test_it_works(client, ruth):
     dataset = make_dataset(instances=2)
-    Dataset.objects.update(created_by=researcher)
+    Dataset.objects.update(created_by=ruth)
     new = {"title": "New", "dataset": dataset.pk, "unit_kind": "comparison"}
     assert client.post(reverse("admin:studies_study_add"), new).status_code == 302
     study = Study.objects.get()
-    assert study.memberships.get().user == researcher
+    assert study.memberships.get().user == ruth
     assert list(study.systems.values_list("name", flat=True)) == ["system-0", "system-1"]
     sent = send_step(client, step("studies:task", study), guidelines="Read both.")
     assert sent.status_code == 302
@@ -59,7 +52,7 @@ def test_it_works(client, researcher):
         assert study.status == status
 
 
-def test_another_researchers_study_is_not_found(client, researcher):
+def test_another_researchers_study_is_not_found(client, ruth):
     study = make_study(instances=1)
     addresses = (
         reverse("admin:studies_study_change", args=[study.pk]),
@@ -73,12 +66,12 @@ def test_another_researchers_study_is_not_found(client, researcher):
     assert HIT.objects.count() == 0
 
 
-def test_the_form_of_all_settings_has_become_the_steps(client, researcher):
+def test_the_form_of_all_settings_has_become_the_steps(client, ruth):
     """Its address and the one of its history still lead to what has taken their place."""
-    study = make_study(instances=1, member=researcher)
+    study = make_study(instances=1, member=ruth)
     for old, new in (("change", "studies:data"), ("history", "studies:log")):
         address = reverse(f"admin:studies_study_{old}", args=[study.pk])
-        for user in (researcher, User.objects.create_superuser(f"root-{old}")):
+        for user in (ruth, User.objects.create_superuser(f"root-{old}")):
             client.force_login(user)
             assert client.get(address)["Location"] == step(new, study)
 
@@ -105,28 +98,28 @@ def test_a_step_or_page_has_each_setting_and_each_row_of_a_study():
         assert names - {"id", "study"} == set(listed), model
 
 
-def test_verbs_need_a_post(client, researcher):
-    study = make_study(member=researcher)
+def test_verbs_need_a_post(client, ruth):
+    study = make_study(member=ruth)
     action = reverse("recruitment:launch-action", args=[study.pk, "plan"])
     assert client.get(action).status_code == 405
 
 
-def test_a_refusal_is_shown(client, researcher):
-    study = make_study(instances=1, systems=1, member=researcher)
+def test_a_refusal_is_shown(client, ruth):
+    study = make_study(instances=1, systems=1, member=ruth)
     address = reverse("recruitment:launch-action", args=[study.pk, "plan"])
     assert levels_on(client.post(address, follow=True)) == ["error"]
 
 
-def test_an_open_studys_design_cannot_be_edited(client, researcher):
-    study = make_open_study(instances=2, member=researcher)
+def test_an_open_studys_design_cannot_be_edited(client, ruth):
+    study = make_open_study(instances=2, member=ruth)
     size = step("recruitment:size", study)
     assert send_step(client, size, comparisons_per_hit=1, abandoned="units").status_code == 302
     study.refresh_from_db()
     assert (study.comparisons_per_hit, study.abandoned) == (5, "whole_hit")
 
 
-def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, researcher):
-    study = make_open_study(instances=2, member=researcher)
+def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, ruth):
+    study = make_open_study(instances=2, member=ruth)
     before = take_place(participation=make_participation(study, "ann"))
     send_step(client, step("studies:task", study), guidelines="Read twice.")
     study.refresh_from_db()
@@ -135,8 +128,8 @@ def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, re
     assert after.study_version.guidelines == "Read twice."
 
 
-def test_r_grows_with_its_places_and_never_shrinks(client, researcher):
-    study = make_open_study(instances=2, ratings_per_hit=2, member=researcher)
+def test_r_grows_with_its_places_and_never_shrinks(client, ruth):
+    study = make_open_study(instances=2, ratings_per_hit=2, member=ruth)
     size = step("recruitment:size", study)
     send_step(client, size, ratings_per_hit=3)
     assert Place.objects.filter(study=study).count() == 6
@@ -145,8 +138,8 @@ def test_r_grows_with_its_places_and_never_shrinks(client, researcher):
     assert Place.objects.filter(study=study).count() == 6
 
 
-def test_a_clone_is_a_draft_of_its_own(client, researcher):
-    study = make_open_study(instances=1, member=researcher)
+def test_a_clone_is_a_draft_of_its_own(client, ruth):
+    study = make_open_study(instances=1, member=ruth)
     client.post(step("recruitment:clone", study))
     clone = Study.objects.exclude(pk=study.pk).get()
     assert (clone.status, clone.hits.count(), clone.seed != study.seed) == ("draft", 0, True)
@@ -154,8 +147,8 @@ def test_a_clone_is_a_draft_of_its_own(client, researcher):
     assert clone.systems.count() == 2
 
 
-def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
-    study = make_study(member=researcher)
+def test_an_unknown_scale_is_refused_with_what_is_allowed(client, ruth):
+    study = make_study(member=ruth)
     scale = {"criteria-0-scale": "stars", "criteria-0-scale_card": "other"}
     page = send_step(client, step("studies:task", study), **scale)
     (form,) = [
@@ -168,16 +161,16 @@ def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
     assert "preference:tie" in page.content.decode()
 
 
-def test_a_dataset_shows_its_instances_and_generations(client, researcher):
+def test_a_dataset_shows_its_instances_and_generations(client, ruth):
     dataset = make_dataset(instances=3)
-    Dataset.objects.update(created_by=researcher)
+    Dataset.objects.update(created_by=ruth)
     page = client.get(reverse("admin:studies_dataset_change", args=[dataset.pk]))
     assert page.context["page"].paginator.count == 3
     assert "Text 2 1 4." in page.content.decode()
 
 
-def test_what_would_be_deleted_is_named(client, researcher):
-    dataset = make_study(instances=1, systems=1, samples=1, member=researcher).dataset
+def test_what_would_be_deleted_is_named(client, ruth):
+    dataset = make_study(instances=1, systems=1, samples=1, member=ruth).dataset
     study = dataset.studies.get()
     study.channels.create(provider="panel")
     html = client.get(reverse("admin:studies_study_delete", args=[study.pk])).content.decode()
@@ -186,9 +179,9 @@ def test_what_would_be_deleted_is_named(client, researcher):
     assert "Text 0 0 0." in str(dataset.instances.get().generations.get())
 
 
-def test_lists_take_few_queries(client, researcher, django_assert_max_num_queries):
+def test_lists_take_few_queries(client, ruth, django_assert_max_num_queries):
     for _ in range(6):
-        Membership.objects.create(study=make_open_study(instances=2), user=researcher)
+        Membership.objects.create(study=make_open_study(instances=2), user=ruth)
     with django_assert_max_num_queries(12):
         page = client.get(reverse("admin:studies_study_changelist"))
     assert page.context["cl"].result_count == 6
@@ -208,17 +201,15 @@ def zipped(folder, path):
     return path
 
 
-def test_a_bundle_is_uploaded(client, researcher, tmp_path):
+def test_a_bundle_is_uploaded(client, ruth, tmp_path):
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     page = upload(client, zipped(folder, tmp_path / "b.zip"))
     (message, *_) = page.context["messages"]
     assert (message.level_tag, numbers_in(message.message)) == ("success", {"3", "12"})
-    assert Study.objects.get().memberships.get().user == researcher
+    assert Study.objects.get().memberships.get().user == ruth
 
 
-def test_an_upload_with_flaws_says_line_and_reason_and_imports_nothing(
-    client, researcher, tmp_path
-):
+def test_an_upload_with_flaws_says_line_and_reason_and_imports_nothing(client, ruth, tmp_path):
     folder = make_bundle(tmp_path / "b")
     FLAWS["broken line"][0](folder)
     page = upload(client, zipped(folder, tmp_path / "b.zip"))
@@ -227,8 +218,8 @@ def test_an_upload_with_flaws_says_line_and_reason_and_imports_nothing(
     assert Dataset.objects.count() == 0
 
 
-def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, researcher):
-    study = make_study(instances=1, member=researcher, similarity="of-an-older-tool")
+def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, ruth):
+    study = make_study(instances=1, member=ruth, similarity="of-an-older-tool")
     plan = step("recruitment:analysis-plan", study)
     html = client.get(plan).content.decode()
     assert '<option value="bertscore_length_adjusted">' in html
@@ -240,8 +231,8 @@ def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, r
     assert study.similarity == "bleu"
 
 
-def test_a_deleted_draft_takes_its_jobs_with_it(client, researcher):
-    study = make_study(instances=1, member=researcher)
+def test_a_deleted_draft_takes_its_jobs_with_it(client, ruth):
+    study = make_study(instances=1, member=ruth)
     kept = Job.objects.create(kind="scoring", owner="another")
     Job.objects.create(kind="scoring", owner=study.pk)
     address = reverse("admin:studies_study_delete", args=[study.pk])
@@ -250,8 +241,8 @@ def test_a_deleted_draft_takes_its_jobs_with_it(client, researcher):
     assert list(Job.objects.all()) == [kept]
 
 
-def test_a_symmetric_design_needs_an_even_number_of_ratings(client, researcher):
-    study = make_study(instances=2, member=researcher, ratings_per_hit=3)
+def test_a_symmetric_design_needs_an_even_number_of_ratings(client, ruth):
+    study = make_study(instances=2, member=ruth, ratings_per_hit=3)
     response = send_step(client, step("recruitment:size", study), pairing="symmetric")
     form = response.context["adminform"].form
     assert form.has_error("ratings_per_hit", "symmetric_needs_even_ratings")

@@ -23,13 +23,6 @@ from tests.studies.factories import make_open_study, make_participation, make_st
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def ruth(client) -> User:
-    user = User.objects.create_user("ruth", password="p", is_staff=True)
-    client.force_login(user)
-    return user
-
-
 def do(study: Study, verb: str) -> str:
     return reverse("recruitment:launch-action", args=[study.pk, verb])
 

@@ -36,13 +36,6 @@ TABLE = CASES["mockup.csv"].content
 FLAWED = TABLE + b"cnn-99,A source,,A text of vicuna,news,3\r\n"
 
 
-@pytest.fixture
-def ada(client):
-    user = User.objects.create_user("ada", is_staff=True)
-    client.force_login(user)
-    return user
-
-
 @pytest.fixture(autouse=True)
 def folder(settings, tmp_path):
     settings.TIEBREAK_UPLOAD_FOLDER = str(tmp_path / "uploads")
@@ -71,7 +64,7 @@ def form_of(page, **changes):
     return data | changes
 
 
-def test_fields_are_proposed_named_and_stored(client, ada):
+def test_fields_are_proposed_named_and_stored(client, ruth):
     rows = [
         {
             "question": f"What are ships, part {n}?",
@@ -94,7 +87,7 @@ def test_fields_are_proposed_named_and_stored(client, ada):
     assert study.dataset.instances.first().metadata["the plan"] == "Go to 0."
 
 
-def test_the_way_back_from_a_new_study_leads_to_it(client, ada, folder):
+def test_the_way_back_from_a_new_study_leads_to_it(client, ruth, folder):
     address = upload(client)
     created = create(client, address)["Location"]
     assert client.post(address)["Location"] == created
@@ -116,7 +109,7 @@ def test_the_way_back_from_a_new_study_leads_to_it(client, ada, folder):
     ],
 )
 def test_a_table_without_certain_ratings_leads_to_what_was_asked_for(
-    cell, code, start, client, ada
+    cell, code, start, client, ruth
 ):
     table = "id,a\n" + "".join(f"{n},{cell.format(n)}\n" for n in range(3))
     page = client.get(upload(client, table.encode(), "one.csv", start))
@@ -134,7 +127,7 @@ def create(client, address, **changes):
     return client.post(address, form_of(page, do="create", **changes))
 
 
-def test_markdown_is_recognised_and_a_template_fills_the_draft_in(client, ada):
+def test_markdown_is_recognised_and_a_template_fills_the_draft_in(client, ruth):
     rows = [
         {"prompt": f"Explain {n}.", "a": f"**Yes**, and {n} more.", "b": f"Perhaps {n} of them."}
         for n in range(4)
@@ -159,7 +152,7 @@ def test_markdown_is_recognised_and_a_template_fills_the_draft_in(client, ada):
     assert "raw_markdown" not in codes()
 
 
-def test_another_sheet_of_a_workbook_can_be_chosen(client, ada, tmp_path):
+def test_another_sheet_of_a_workbook_can_be_chosen(client, ruth, tmp_path):
     book = openpyxl.Workbook()
     for row in (["Notes"], ["Exported in October"]):
         book.active.append(row)
@@ -179,7 +172,7 @@ def test_another_sheet_of_a_workbook_can_be_chosen(client, ada, tmp_path):
     assert not Generation.objects.exists()
 
 
-def test_problems_that_are_equal_are_one_line_of_the_page_and_all_of_the_download(client, ada):
+def test_problems_that_are_equal_are_one_line_of_the_page_and_all_of_the_download(client, ruth):
     address = upload(client, FLAWED + FLAWED.splitlines()[-1] + b"\r\n")
     page = client.get(address)
     (problem,) = page.context["problems"]
@@ -195,7 +188,7 @@ def test_problems_that_are_equal_are_one_line_of_the_page_and_all_of_the_downloa
 # The first page.
 
 
-def test_it_works(client, ada):
+def test_it_works(client, ruth):
     address = upload(client)
     page = client.get(address)
     assert page_of(page) == "columns"
@@ -203,19 +196,19 @@ def test_it_works(client, ada):
     answer = create(client, address, title="Two summarisers")
     study = Study.objects.get()
     assert answer["Location"] == reverse("studies:data", args=[study.pk])
-    assert (study.title, study.memberships.get().user) == ("Two summarisers", ada)
+    assert (study.title, study.memberships.get().user) == ("Two summarisers", ruth)
     assert Generation.objects.count() == 24
     assert levels_on(client.get(answer["Location"])) == ["success", "warning"]  # columns left out
 
 
-def test_the_upload_is_deleted_with_the_import(client, ada, folder):
+def test_the_upload_is_deleted_with_the_import(client, ruth, folder):
     address = upload(client)
     assert len(list(folder.iterdir())) == 1
     create(client, address)
     assert list(folder.iterdir()) == []
 
 
-def test_several_logs_are_one_study_of_their_systems(client, ada):
+def test_several_logs_are_one_study_of_their_systems(client, ruth):
     logs = [
         SimpleUploadedFile(path.name, path.read_bytes())
         for path in sorted(FOLDERS["inspect"].iterdir())
@@ -229,12 +222,12 @@ def test_several_logs_are_one_study_of_their_systems(client, ada):
     assert "2 samples are in both logs" in page.content.decode()
 
 
-def test_no_file_is_told(client, ada):
+def test_no_file_is_told(client, ruth):
     page = client.post(reverse(UPLOAD), {})
     assert page.context["form"].has_error("__all__", code="no_file")
 
 
-def test_an_upload_past_the_limit_is_refused(client, ada, settings):
+def test_an_upload_past_the_limit_is_refused(client, ruth, settings):
     settings.TIEBREAK_MAX_UPLOAD_BYTES = 100
     page = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile("t.csv", TABLE)})
     assert page.context["form"].has_error("file", code="upload_too_large")
@@ -243,9 +236,9 @@ def test_an_upload_past_the_limit_is_refused(client, ada, settings):
 @pytest.mark.parametrize(
     "name", ["../../evil.csv", "/etc/evil.csv", "..", ".hidden.csv", "a" * 300, "\U0001f600" * 300]
 )
-def test_a_file_name_cannot_leave_its_folder(name, client, ada, folder):
+def test_a_file_name_cannot_leave_its_folder(name, client, ruth, folder):
     keep_upload(
-        upload=SimpleUploadedFile("t", TABLE, None) if name == ".." else _named(name), by=ada
+        upload=SimpleUploadedFile("t", TABLE, None) if name == ".." else _named(name), by=ruth
     )
     for path in folder.rglob("*"):
         assert path.resolve().is_relative_to(folder.resolve())
@@ -260,7 +253,7 @@ def _named(name):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("sample", SAMPLE_FILES, ids=lambda sample: sample.name)
-def test_every_sample_file_is_imported_without_a_correction(sample, client, ada):
+def test_every_sample_file_is_imported_without_a_correction(sample, client, ruth):
     content = client.get(reverse("annotation:sample-file", args=[sample.name])).content
     address = upload(client, content, sample.name)
     if sample.name != "bundle.zip":
@@ -277,14 +270,14 @@ def test_every_sample_file_is_imported_without_a_correction(sample, client, ada)
     assert study.dataset.instances.count() == (60 if is_bundle else 6)
 
 
-def test_there_are_no_other_samples(client, ada):
+def test_there_are_no_other_samples(client, ruth):
     assert client.get(reverse("annotation:sample-file", args=["evil.csv"])).status_code == 404
 
 
 # The second page.
 
 
-def test_roles_and_names_are_corrected_by_hand(client, ada):
+def test_roles_and_names_are_corrected_by_hand(client, ruth):
     address = upload(client)
     page = client.get(address)
     names = [row.name for row in page.context["rows"]]
@@ -298,20 +291,20 @@ def test_roles_and_names_are_corrected_by_hand(client, ada):
     assert not Instance.objects.exclude(category="").exists()
 
 
-def test_checking_stores_nothing(client, ada):
+def test_checking_stores_nothing(client, ruth):
     address = upload(client)
     client.post(address, form_of(client.get(address), do="check"))
     assert not Dataset.objects.exists()
 
 
-def test_another_layout_is_guessed_anew(client, ada):
+def test_another_layout_is_guessed_anew(client, ruth):
     address = upload(client, CASES["long.csv"].content)
     page = client.post(address, form_of(client.get(address), layout="wide"))
     assert page.context["layout"] == "wide"
     assert page.context["summary"].systems == ("output",)
 
 
-def test_a_role_that_two_columns_have_is_refused_and_nothing_typed_is_lost(client, ada):
+def test_a_role_that_two_columns_have_is_refused_and_nothing_typed_is_lost(client, ruth):
     address = upload(client)
     page = client.get(address)
     changes = {"role-2": "source", "title": "My own title", "do": "create"}
@@ -322,7 +315,7 @@ def test_a_role_that_two_columns_have_is_refused_and_nothing_typed_is_lost(clien
     assert not Study.objects.exists()
 
 
-def test_bad_rows_are_listed_downloaded_and_left_out(client, ada):
+def test_bad_rows_are_listed_downloaded_and_left_out(client, ruth):
     address = upload(client, FLAWED)
     page = client.get(address)
     assert "empty_text" in codes_on(page)
@@ -337,7 +330,7 @@ def test_bad_rows_are_listed_downloaded_and_left_out(client, ada):
     assert Instance.objects.count() == 12
 
 
-def test_the_rows_that_are_left_out_are_named_before_and_after_the_import(client, ada):
+def test_the_rows_that_are_left_out_are_named_before_and_after_the_import(client, ruth):
     address = upload(client, FLAWED)
     page = client.get(address)
     assert "1 row (row 14: " in page.content.decode()
@@ -349,7 +342,7 @@ def test_the_rows_that_are_left_out_are_named_before_and_after_the_import(client
     assert "<br>".join(map(escape, lines)) in after.content.decode()
 
 
-def test_a_sheet_without_texts_is_named_above_its_columns(client, ada, tmp_path):
+def test_a_sheet_without_texts_is_named_above_its_columns(client, ruth, tmp_path):
     book = openpyxl.Workbook()
     book.active.append(["Export"])
     book.create_sheet("Other").append(["Nothing"])
@@ -359,7 +352,7 @@ def test_a_sheet_without_texts_is_named_above_its_columns(client, ada, tmp_path)
     assert page.content.decode().count("“Sheet”") == 1
 
 
-def test_a_problem_that_begins_like_a_formula_is_downloaded_as_text(client, ada):
+def test_a_problem_that_begins_like_a_formula_is_downloaded_as_text(client, ruth):
     address = upload(client, b"id,=gpt,llama\n1,,Some text here.\n2,Some text.,Other text.\n")
     page = client.get(address)
     download = client.post(f"{address}problems.csv", form_of(page))
@@ -370,12 +363,12 @@ def test_a_problem_that_begins_like_a_formula_is_downloaded_as_text(client, ada)
     )
 
 
-def test_a_file_that_is_no_table_is_told_on_the_page(client, ada):
+def test_a_file_that_is_no_table_is_told_on_the_page(client, ruth):
     page = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile("t.pdf", b"%PDF-1.7")})
     assert page.context["form"].has_error("file", code="unknown_format")
 
 
-def test_the_same_table_twice_asks(client, ada):
+def test_the_same_table_twice_asks(client, ruth):
     create(client, upload(client))
     address = upload(client)
     page = client.get(address)
@@ -386,7 +379,7 @@ def test_the_same_table_twice_asks(client, ada):
     assert (Study.objects.count(), Dataset.objects.count()) == (2, 1)
 
 
-def test_an_upload_is_for_its_researcher_only(client, ada):
+def test_an_upload_is_for_its_researcher_only(client, ruth):
     address = upload(client)
     for user in (
         User.objects.create_user("bob", is_staff=True),
@@ -397,23 +390,23 @@ def test_an_upload_is_for_its_researcher_only(client, ada):
         assert client.post(f"{address}problems.csv", {}).status_code == 404
 
 
-def test_a_token_that_was_changed_opens_nothing(client, ada):
+def test_a_token_that_was_changed_opens_nothing(client, ruth):
     address = upload(client)
     assert client.get(f"{address[:-4]}x/")["Location"] == reverse(UPLOAD)
 
 
-def test_uploads_expire(client, ada, folder, monkeypatch):
-    kept = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
+def test_uploads_expire(client, ruth, folder, monkeypatch):
+    kept = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
     long_ago = time.time() - 25 * 3600
     os.utime(folder / kept.id, (long_ago, long_ago))
-    keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
+    keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
     assert not kept.path.exists()
     with refused("upload_gone"):
-        kept_upload(token=kept.token, by=ada)
-    fresh = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
+        kept_upload(token=kept.token, by=ruth)
+    fresh = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
     monkeypatch.setattr("django.core.signing.time.time", lambda: time.monotonic() + 1e10)
     with refused("upload_gone"):
-        kept_upload(token=fresh.token, by=ada)
+        kept_upload(token=fresh.token, by=ruth)
 
 
 # Imports by a worker.
@@ -424,7 +417,7 @@ def large(settings):
     settings.TIEBREAK_IMPORT_AT_ONCE_BYTES = 100
 
 
-def test_a_large_table_is_imported_by_a_worker(client, ada, large, folder):
+def test_a_large_table_is_imported_by_a_worker(client, ruth, large, folder):
     answer = create(client, upload(client), title="Large")
     job = Job.objects.get()
     assert answer["Location"] == reverse("annotation:import", args=[job.public_id])
@@ -434,13 +427,13 @@ def test_a_large_table_is_imported_by_a_worker(client, ada, large, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_a_large_bundle_is_imported_by_a_worker(client, ada, large):
+def test_a_large_bundle_is_imported_by_a_worker(client, ruth, large):
     content = client.get(reverse("annotation:sample-file", args=["bundle.zip"])).content
     page = client.get(upload(client, content, "bundle.zip"))
     assert page.context["study"] == Study.objects.get()
 
 
-def test_a_refused_import_lists_its_problems_and_can_leave_them_out(client, ada, large):
+def test_a_refused_import_lists_its_problems_and_can_leave_them_out(client, ruth, large):
     page = client.get(create(client, upload(client, FLAWED))["Location"])
     job = page.context["job"]
     assert (job.status, page.context["n_problems"]) == ("failed", 1)
@@ -456,7 +449,7 @@ def test_a_refused_import_lists_its_problems_and_can_leave_them_out(client, ada,
     assert Instance.objects.count() == 12
 
 
-def test_an_import_of_a_known_dataset_asks(client, ada, large):
+def test_an_import_of_a_known_dataset_asks(client, ruth, large):
     create(client, upload(client))
     page = client.get(create(client, upload(client))["Location"])
     assert "known_dataset" in codes_on(page)
@@ -465,7 +458,7 @@ def test_an_import_of_a_known_dataset_asks(client, ada, large):
     assert (Study.objects.count(), Dataset.objects.count()) == (2, 1)
 
 
-def test_an_import_is_seen_by_its_researcher_and_superusers_only(client, ada, large):
+def test_an_import_is_seen_by_its_researcher_and_superusers_only(client, ruth, large):
     create(client, upload(client, FLAWED))
     job = Job.objects.get()
     names = ("import", "import-state", "import-problems")
@@ -478,19 +471,19 @@ def test_an_import_is_seen_by_its_researcher_and_superusers_only(client, ada, la
     assert {client.get(address).status_code for address in addresses} == {200}
 
 
-def request_of(ada):
-    upload = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ada)
-    return ImportRequest(upload, ada, title="T", choice=Choice())
+def request_of(ruth):
+    upload = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
+    return ImportRequest(upload, ruth, title="T", choice=Choice())
 
 
-def queued(ada, monkeypatch):
+def queued(ruth, monkeypatch):
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
-    return start_import(request_of(ada))
+    return start_import(request_of(ruth))
 
 
-def test_an_import_that_was_stored_is_not_stored_again(ada, monkeypatch):
+def test_an_import_that_was_stored_is_not_stored_again(ruth, monkeypatch):
     """As after a worker that died between storing the study and saying that it is done."""
-    job = queued(ada, monkeypatch)
+    job = queued(ruth, monkeypatch)
     monkeypatch.setattr(import_jobs, "_note", lambda *_, **__: exit_now())
     with pytest.raises(SystemExit):
         run_job(job_id=job.pk)
@@ -507,8 +500,8 @@ def exit_now():
     raise SystemExit
 
 
-def test_an_import_that_is_stopped_while_it_is_stored_stores_nothing(ada, monkeypatch):
-    job = queued(ada, monkeypatch)
+def test_an_import_that_is_stopped_while_it_is_stored_stores_nothing(ruth, monkeypatch):
+    job = queued(ruth, monkeypatch)
     note_study = import_jobs._note_study
 
     def stopped(job, study):
@@ -520,18 +513,18 @@ def test_an_import_that_is_stopped_while_it_is_stored_stores_nothing(ada, monkey
     assert (Study.objects.count(), Dataset.objects.count()) == (0, 0)
 
 
-def test_one_upload_is_imported_once_at_a_time(ada, monkeypatch):
+def test_one_upload_is_imported_once_at_a_time(ruth, monkeypatch):
     monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
-    wanted = request_of(ada)
+    wanted = request_of(ruth)
     start_import(wanted)
     with refused("job_unfinished"):
         start_import(wanted)
 
 
-def test_the_upload_stays_until_the_import_succeeds(ada, large, client):
+def test_the_upload_stays_until_the_import_succeeds(ruth, large, client):
     create(client, upload(client, FLAWED))
     token = Job.objects.get().options["token"]
-    assert Path(kept_upload(token=token, by=ada).path).is_file()
+    assert Path(kept_upload(token=token, by=ruth).path).is_file()
 
 
 def csv_of(**columns):
@@ -544,7 +537,7 @@ SENTENCES = [f"A sentence of six words {n}" for n in range(4)]
 
 @pytest.mark.parametrize(("others", "codes"), [({}, {"one_system"}), ({"gpt5": SENTENCES}, set())])
 def test_one_system_is_said_at_the_button_with_the_columns_that_look_like_texts(
-    client, ada, others, codes
+    client, ruth, others, codes
 ):
     remarks = [f"Seen by somebody on day {n}" for n in range(4)]
     table = csv_of(prompt=SENTENCES, gpt4=SENTENCES[::-1], **others, remarks=remarks)
@@ -559,7 +552,7 @@ def primary_of(page):
     return re.findall(r'name="do" value="(\w+)" class="primary"', page.content.decode())
 
 
-def test_a_guess_that_is_not_sure_is_confirmed_by_one_button(client, ada):
+def test_a_guess_that_is_not_sure_is_confirmed_by_one_button(client, ruth):
     steps = [f"Heat {k} g of butter slowly and add the milk little by little." for k in range(6)]
     file = csv_of(recipe=steps, spring=[*steps[1:], "Stir."], autumn=["Serve it.", *steps[:5]])
     address = upload(client, file)
@@ -571,7 +564,7 @@ def test_a_guess_that_is_not_sure_is_confirmed_by_one_button(client, ada):
     assert Study.objects.get().dataset.instances.count() == 6
 
 
-def test_the_button_says_how_many_rows_it_leaves_out(client, ada):
+def test_the_button_says_how_many_rows_it_leaves_out(client, ruth):
     address = upload(client, csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=[*SENTENCES[:3], ""]))
     page = client.get(address)
     assert 'name="do" value="leave_out"' in page.content.decode()
@@ -582,7 +575,7 @@ def test_the_button_says_how_many_rows_it_leaves_out(client, ada):
     assert Study.objects.get().dataset.instances.count() == 3
 
 
-def test_an_error_of_a_program_is_left_out_by_a_tick_beside_what_the_page_says_of_it(client, ada):
+def test_an_error_of_a_program_is_left_out_by_a_tick_beside_what_the_page_says_of_it(client, ruth):
     texts = {
         s: [f"The answer {n} of {s} is a sentence of some length." for n in range(12)]
         for s in "xyz"
@@ -605,7 +598,7 @@ def test_an_error_of_a_program_is_left_out_by_a_tick_beside_what_the_page_says_o
 
 
 @pytest.mark.parametrize("begin", ["columns", "ratings"])
-def test_an_emptied_title_is_refused_at_its_field(client, ada, begin):
+def test_an_emptied_title_is_refused_at_its_field(client, ruth, begin):
     table = csv_of(prompt=SENTENCES, gpt4=SENTENCES, gpt5=SENTENCES[::-1], winner=["gpt4"] * 4)
     address = upload(client, table, name="our_stories (1).csv")
     token = address.partition("/new/")[2].split("/")[0]
@@ -619,7 +612,7 @@ def test_an_emptied_title_is_refused_at_its_field(client, ada, begin):
     assert not Study.objects.exists()
 
 
-def test_a_draft_without_texts_gets_those_of_a_file(client, ada):
+def test_a_draft_without_texts_gets_those_of_a_file(client, ruth):
     client.post(reverse("admin:studies_study_add"), {"title": "Pilot", "unit_kind": "comparison"})
     study = Study.objects.get()
     start = f"{reverse(UPLOAD)}?study={study.pk}"
@@ -665,7 +658,7 @@ def blocks_file():
     return csv_of(id=keys, prompt=prompts, model=names, response=texts)
 
 
-def test_empty_cells_that_repeat_the_value_above_are_filled_by_one_button(client, ada):
+def test_empty_cells_that_repeat_the_value_above_are_filled_by_one_button(client, ruth):
     address = upload(client, blocks_file())
     page = client.get(address)
     assert (codes_on(page), primary_of(page)) == ({"empty_below"}, ["fill_down"])
@@ -679,14 +672,14 @@ def test_empty_cells_that_repeat_the_value_above_are_filled_by_one_button(client
     assert all(one.source and one.generations.count() == 2 for one in instances)
 
 
-def test_a_worker_fills_cells_as_the_page_said(client, ada):
-    kept = keep_upload(upload=SimpleUploadedFile("t.csv", blocks_file()), by=ada)
+def test_a_worker_fills_cells_as_the_page_said(client, ruth):
+    kept = keep_upload(upload=SimpleUploadedFile("t.csv", blocks_file()), by=ruth)
     choice = Choice(fill_down=("id", "prompt"))
-    run_job(job_id=start_import(ImportRequest(kept, ada, title="Trees", choice=choice)).pk)
+    run_job(job_id=start_import(ImportRequest(kept, ruth, title="Trees", choice=choice)).pk)
     assert Generation.objects.filter(instance__key="q3").count() == 2
 
 
-def test_texts_that_nothing_compares_are_no_normal_import(client, ada):
+def test_texts_that_nothing_compares_are_no_normal_import(client, ruth):
     prompts = [f"Tell me what tree {k} is." for k in range(8)]
     names = ["oak", "elm"] * 4
     address = upload(client, csv_of(prompt=prompts, model=names, response=SENTENCES * 2))
@@ -696,8 +689,8 @@ def test_texts_that_nothing_compares_are_no_normal_import(client, ada):
     assert page.context["summary"].compared == 0
 
 
-def test_items_that_stand_once_for_their_ratings_are_filled_by_one_button(client, ada):
-    people = ["ada", "bo", "cy"] * 8
+def test_items_that_stand_once_for_their_ratings_are_filled_by_one_button(client, ruth):
+    people = ["ruth", "bo", "cy"] * 8
     items = [f"i{n // 3}" if n % 3 == 0 else "" for n in range(24)]
     scores = [str((n * 7) % 5 + 1) for n in range(24)]
     address = upload(client, csv_of(item=items, rater=people, score=scores), begin="ratings")

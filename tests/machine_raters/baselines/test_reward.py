@@ -11,18 +11,8 @@ from machine_raters.services.machine_raters import create_machine_rater, start_m
 from studies.models import Generation, Instance
 from tests.machine_raters.baselines.test_baselines import counts, labels, open_study
 from tests.refusals import refused
-from tests.tiebreak.gateway.stub_server import StubServer
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def server(settings):
-    """A reward model on the loopback that scores a conversation by its number of words."""
-    with StubServer() as stub:
-        address = {"base_url": stub.base_url, "allowed_hosts": [stub.host]}
-        settings.TIEBREAK_MODEL_SERVERS = {"here": {"provider": "http", **address}}
-        yield stub
 
 
 def add(study, **changes) -> Baseline:

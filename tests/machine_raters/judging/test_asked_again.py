@@ -30,11 +30,6 @@ __all__ = ["model"]
 SERVER = ServedBy("vLLM 0.32.0", "GPU 0: NVIDIA H100", is_batch_invariant=True)
 
 
-@pytest.fixture
-def study():
-    return make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1)
-
-
 def rated(study, model, reply=likes_system_1, **settings):
     models = model(reply)
     models.server = SERVER

@@ -17,7 +17,7 @@ from tests.machine_raters.judging.scripted import add_training_item, material, m
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
-from tests.tiebreak.gateway.stub_server import Fault, StubServer
+from tests.tiebreak.gateway.stub_server import Fault
 from tiebreak.asking.answers import MAX_SIGNS, signs
 from tiebreak.asking.replies import most_probable, normalised
 from tiebreak.asking.requests import NO_PROBABILITIES
@@ -30,20 +30,6 @@ __all__ = ["model"]
 TIE = Scale.parse("preference:tie")
 # Twice as many requests as a server is sent at a time.
 WINDOW = 64
-
-
-@pytest.fixture
-def study():
-    return make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1)
-
-
-@pytest.fixture
-def server(settings):
-    """A real server on the loopback, as the server `here`."""
-    with StubServer() as stub:
-        address = {"base_url": stub.base_url, "allowed_hosts": [stub.host]}
-        settings.TIEBREAK_MODEL_SERVERS = {"here": {"provider": "http", **address}}
-        yield stub
 
 
 def by_probability(study, **changes) -> Judge:

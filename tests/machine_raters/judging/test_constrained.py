@@ -22,11 +22,6 @@ ANSWERS = ["A", "No preference", "B"]
 
 
 @pytest.fixture
-def study():
-    return make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1)
-
-
-@pytest.fixture
 def serve(settings):
     """Start a server on the loopback as the server `here`."""
     running = []

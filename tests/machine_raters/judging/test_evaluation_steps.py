@@ -12,17 +12,11 @@ from machine_raters.services.machine_raters import start_machine_rater
 from tests.machine_raters.judging.scripted import model
 from tests.machine_raters.judging.test_judging import judge_for
 from tests.refusals import refused
-from tests.studies.factories import make_open_study
 from tiebreak.gateway import Failed, GatewayError
 
 pytestmark = pytest.mark.django_db
 __all__ = ["model"]
 STEPS = "1. Read both {question} texts.\n2. Choose."
-
-
-@pytest.fixture
-def study():
-    return make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1)
 
 
 def writes(request) -> str:

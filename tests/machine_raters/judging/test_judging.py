@@ -35,11 +35,6 @@ pytestmark = pytest.mark.django_db
 __all__ = ["model"]
 
 
-@pytest.fixture
-def study():
-    return make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1)
-
-
 def judge_for(study, **settings) -> Judge:
     design = {
         "name": "gpt",

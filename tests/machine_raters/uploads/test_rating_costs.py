@@ -5,7 +5,6 @@ from decimal import Decimal
 
 import lxml.html
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
@@ -23,15 +22,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ada(client) -> User:
-    user = User.objects.create_user("ada", is_staff=True)
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
-def study(ada):
-    return make_open_study(instances=3, comparisons_per_hit=1, ratings_per_hit=1, member=ada)
+def study(ruth):
+    return make_open_study(instances=3, comparisons_per_hit=1, ratings_per_hit=1, member=ruth)
 
 
 def file_of(study, **labels: list[int]) -> SimpleUploadedFile:
@@ -97,8 +89,8 @@ def test_a_large_file_keeps_its_cost_for_the_worker(client, study, settings):
     assert Job.objects.get(kind="verdicts").result == {"added": 3, "known": 0}
 
 
-def test_programs_say_and_read_costs(ada, study):
-    ask, url = program(ada), at("machine-rating-list", study.pk)
+def test_programs_say_and_read_costs(ruth, study):
+    ask, url = program(ruth), at("machine-rating-list", study.pk)
     body = {"ratings": file_of(study, gpt=[1], llama=[1]), "cost": "0.01"}
     assert ask.post(url, body).json() == {"added": 6, "known": 0}
     change = at("machine-rating-cost", study.pk)

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 
 import pytest
-from django.contrib.auth.models import User
 from django.urls import reverse
 from lxml.html import fromstring
 
@@ -32,13 +31,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def export_folder(settings, tmp_path):
     settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
-
-
-@pytest.fixture
-def ruth(client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
 
 
 @pytest.fixture

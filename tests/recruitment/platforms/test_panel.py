@@ -178,13 +178,6 @@ def test_a_closed_link_answers_the_same_to_everybody():
     ann.choose()
 
 
-@pytest.fixture
-def researcher_client(client, django_user_model):
-    client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
-    client.force_login(client.researcher)
-    return client
-
-
 def save(researcher_client, study: Study, **settings: str):
     address = reverse("recruitment:save-channel", args=[study.pk, "panel"])
     return researcher_client.post(address, {"person_parameter": "pid", **settings})

@@ -31,13 +31,6 @@ from tests.studies.factories import make_open_study, make_study
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def researcher_client(client, django_user_model):
-    client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
-    client.force_login(client.researcher)
-    return client
-
-
 def a_study(researcher_client, **design) -> Study:
     design = {"instances": 3, "comparisons_per_hit": 1, **design}
     return make_open_study(member=researcher_client.researcher, reward=Decimal("2.00"), **design)

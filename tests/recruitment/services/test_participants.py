@@ -41,13 +41,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
 BONUS = {"amount": Decimal("0.50"), "reason": "For the time it took.", "request_key": "k1"}
 
 
-@pytest.fixture
-def owner_client(client, django_user_model):
-    client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
-    client.force_login(client.researcher)
-    return client
-
-
 def two_who_completed(**design):
     study = paying_study(**design)
     people = [make_participation(study, name) for name in ("ann", "bob")]
@@ -258,20 +251,22 @@ def pay_many(study) -> str:
     return reverse("recruitment:pay-many", args=[study.pk])
 
 
-def test_the_page_pays_the_selected_after_showing_the_sum(owner_client):
-    study, (ann, bob) = two_who_completed(member=owner_client.researcher)
-    asked = owner_client.post(pay_many(study), {"participant": [bob.public_id]})
+def test_the_page_pays_the_selected_after_showing_the_sum(researcher_client):
+    study, (ann, bob) = two_who_completed(member=researcher_client.researcher)
+    asked = researcher_client.post(pay_many(study), {"participant": [bob.public_id]})
     question = asked.context["question"]
     assert "2.00" in question.title
     assert question.button == "Mark 1 participant as paid"  # no platform transfers anything
     assert not Payment.objects.exists()
     confirmed = {"participant": [bob.public_id], "confirmed": asked.context["token"]}
-    assert levels_on(owner_client.post(pay_many(study), confirmed, follow=True)) == ["success"]
+    assert levels_on(researcher_client.post(pay_many(study), confirmed, follow=True)) == ["success"]
     # A double click sends the same form again.
-    again = owner_client.post(pay_many(study), confirmed, follow=True)
+    again = researcher_client.post(pay_many(study), confirmed, follow=True)
     assert codes_on(again) == {"not_awaiting_payment"}
     assert [payment.participation for payment in Payment.objects.all()] == [bob]
-    assert levels_on(post_confirmed(owner_client, pay_many(study), {"list": "all"})) == ["success"]
+    assert levels_on(post_confirmed(researcher_client, pay_many(study), {"list": "all"})) == [
+        "success"
+    ]
     assert Payment.objects.get(participation=ann).amount == Decimal("2.00")
 
 
@@ -297,22 +292,22 @@ def test_a_payment_counts_the_ratings_in_the_statistics_and_none_of_a_test():
     assert numbers_in(paying(ann, None).sentences[-1]) == {"0"}
 
 
-def test_who_came_to_await_payment_meanwhile_is_not_paid_unseen(owner_client):
-    study, _ = two_who_completed(member=owner_client.researcher, ratings_per_hit=3)
-    asked = owner_client.post(pay_many(study), {"list": "all"})
+def test_who_came_to_await_payment_meanwhile_is_not_paid_unseen(researcher_client):
+    study, _ = two_who_completed(member=researcher_client.researcher, ratings_per_hit=3)
+    asked = researcher_client.post(pay_many(study), {"list": "all"})
     eve = make_participation(study, "eve")
     complete(eve)
     finish_participation(participation=eve)
     confirmed = {"list": "all", "confirmed": asked.context["token"]}
-    again = owner_client.post(pay_many(study), confirmed)
+    again = researcher_client.post(pay_many(study), confirmed)
     assert again.context["has_changed"]
     assert not Payment.objects.exists()
 
 
-def test_the_pages_of_money_check_the_csrf_token(owner_client, django_user_model):
-    study, (ann, _) = two_who_completed(member=owner_client.researcher)
+def test_the_pages_of_money_check_the_csrf_token(researcher_client, django_user_model):
+    study, (ann, _) = two_who_completed(member=researcher_client.researcher)
     strict = Client(enforce_csrf_checks=True)
-    strict.force_login(owner_client.researcher)
+    strict.force_login(researcher_client.researcher)
     acts = [
         reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, verb])
         for verb in ("approve", "bonus", "reject", "exclude")

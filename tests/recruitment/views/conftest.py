@@ -10,13 +10,6 @@ LONG = "one two three four five six seven eight nine ten eleven twelve thirteen 
 
 
 @pytest.fixture
-def ruth(client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def study(ruth: User) -> Study:
     study = make_study(instances=4, member=ruth)
     Generation.objects.update(text=LONG)

@@ -21,13 +21,6 @@ ENGLISH = {"filter_id": "fluent-languages", "selected_values": ["19"]}
 APPROVED = {"filter_id": "approval_rate", "selected_range": {"lower": 95, "upper": 100}}
 
 
-@pytest.fixture
-def editor(client, django_user_model):
-    client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
-    client.force_login(client.researcher)
-    return client
-
-
 DESIGN = {
     "instances": 2,
     "comparisons_per_hit": 1,
@@ -37,11 +30,11 @@ DESIGN = {
 }
 
 
-def on_page(editor, fake_prolific, *, make=make_open_study, **values: str) -> Channel:
+def on_page(researcher_client, fake_prolific, *, make=make_open_study, **values: str) -> Channel:
     """Set the channel up on the page, with a token that is tested."""
-    study = make(member=editor.researcher, **DESIGN)
+    study = make(member=researcher_client.researcher, **DESIGN)
     address = reverse("recruitment:save-channel", args=[study.pk, "prolific"])
-    editor.post(
+    researcher_client.post(
         address,
         {"description": "Compare.", "is_secure": "on", "token": fake_prolific.token, **values},
     )
@@ -52,9 +45,9 @@ def eligibility(channel: Channel) -> str:
     return reverse("recruitment:eligibility", args=[channel.study_id, "prolific"])
 
 
-def press(editor, channel: Channel, action: str, **values: str):
+def press(researcher_client, channel: Channel, action: str, **values: str):
     address = reverse("recruitment:platform-action", args=[channel.study_id, "prolific", action])
-    response = post_confirmed(editor, address, values)
+    response = post_confirmed(researcher_client, address, values)
     channel.refresh_from_db()
     return response
 
@@ -65,11 +58,13 @@ def check_all(fake_prolific: FakeProlific) -> None:
             check_request(request.method, request.path, request.body)
 
 
-def test_it_works(editor, fake_prolific):
-    channel = on_page(editor, fake_prolific, devices="desktop", content_warning="sensitive")
-    assert not editor.get(eligibility(channel)).context["is_loaded"]
-    editor.post(eligibility(channel), {"load": "1"})
-    page = editor.get(eligibility(channel))
+def test_it_works(researcher_client, fake_prolific):
+    channel = on_page(
+        researcher_client, fake_prolific, devices="desktop", content_warning="sensitive"
+    )
+    assert not researcher_client.get(eligibility(channel)).context["is_loaded"]
+    researcher_client.post(eligibility(channel), {"load": "1"})
+    page = researcher_client.get(eligibility(channel))
     assert page.context["people"] == fake_prolific.pool
     assert [one.id for one in page.context["others"]] == ["date-of-birth"]
     form = {
@@ -78,9 +73,9 @@ def test_it_works(editor, fake_prolific):
         "lower:approval_rate": "95",
         "upper:approval_rate": "100",
     }
-    send(editor, eligibility(channel), form)
-    assert editor.get(eligibility(channel)).context["people"] == fake_prolific.pool // 4
-    press(editor, channel, "publish", participants="3")
+    send(researcher_client, eligibility(channel), form)
+    assert researcher_client.get(eligibility(channel)).context["people"] == fake_prolific.pool // 4
+    press(researcher_client, channel, "publish", participants="3")
     (study,) = fake_prolific.studies.values()
     assert study["filters"] == [ENGLISH, APPROVED]
     assert (study["device_compatibility"], study["content_warnings"]) == (
@@ -90,25 +85,25 @@ def test_it_works(editor, fake_prolific):
     check_all(fake_prolific)
 
 
-def test_the_count_is_unknown_once_the_filters_have_changed(fake_prolific, editor):
-    channel = on_page(editor, fake_prolific)
+def test_the_count_is_unknown_once_the_filters_have_changed(fake_prolific, researcher_client):
+    channel = on_page(researcher_client, fake_prolific)
     enqueue_action(channel=channel, action="check-eligibility")
     assert eligible_people(channel) == fake_prolific.pool
     choose_filters(channel=channel, chosen=[ENGLISH])
     assert eligible_people(channel) is None
 
 
-def test_adding_a_filter_keeps_what_was_selected(fake_prolific, editor):
-    channel = on_page(editor, fake_prolific)
-    editor.post(eligibility(channel), {"load": "1"})
+def test_adding_a_filter_keeps_what_was_selected(fake_prolific, researcher_client):
+    channel = on_page(researcher_client, fake_prolific)
+    researcher_client.post(eligibility(channel), {"load": "1"})
     form = {"filter": "fluent-languages", "values:fluent-languages": "58", "add": "approval_rate"}
-    page = send(editor, eligibility(channel), form, follow=True)
+    page = send(researcher_client, eligibility(channel), form, follow=True)
     assert [item["filter"].id for item in page.context["shown"]] == [
         "fluent-languages",
         "approval_rate",
     ]
     form = {"filter": "fluent-languages", "values:fluent-languages": "19", "load": "1"}
-    send(editor, eligibility(channel), form)
+    send(researcher_client, eligibility(channel), form)
     channel.refresh_from_db()
     assert channel.settings["filters"] == [ENGLISH]
 
@@ -133,8 +128,10 @@ def test_adding_a_filter_keeps_what_was_selected(fake_prolific, editor):
         ({"filter_id": "date-of-birth", "selected_range": {"upper": "2020-01-01"}}, "bad_range"),
     ],
 )
-def test_what_the_platform_does_not_offer_is_refused(fake_prolific, editor, chosen, code):
-    channel = on_page(editor, fake_prolific)
+def test_what_the_platform_does_not_offer_is_refused(
+    fake_prolific, researcher_client, chosen, code
+):
+    channel = on_page(researcher_client, fake_prolific)
     enqueue_action(channel=channel, action="check-eligibility")
     with refused(code):
         choose_filters(channel=channel, chosen=[chosen])
@@ -142,15 +139,15 @@ def test_what_the_platform_does_not_offer_is_refused(fake_prolific, editor, chos
     assert "filters" not in channel.settings
 
 
-def test_a_refused_range_stays_on_the_page_with_the_rest(fake_prolific, editor):
-    channel = on_page(editor, fake_prolific)
-    editor.post(eligibility(channel), {"load": "1"})
+def test_a_refused_range_stays_on_the_page_with_the_rest(fake_prolific, researcher_client):
+    channel = on_page(researcher_client, fake_prolific)
+    researcher_client.post(eligibility(channel), {"load": "1"})
     form = {
         "filter": ["fluent-languages", "approval_rate"],
         "values:fluent-languages": "58",
         "lower:approval_rate": "400",
     }
-    page = send(editor, eligibility(channel), form)
+    page = send(researcher_client, eligibility(channel), form)
     assert page.status_code == 400
     assert codes_on(page) == {"bad_range"}
     languages, rate = page.context["shown"]
@@ -158,35 +155,35 @@ def test_a_refused_range_stays_on_the_page_with_the_rest(fake_prolific, editor):
     assert rate["lower"] == "400"
 
 
-def test_a_platform_that_fails_leaves_the_last_count_and_says_so(fake_prolific, editor):
-    channel = on_page(editor, fake_prolific)
-    editor.post(eligibility(channel), {"load": "1"})
+def test_a_platform_that_fails_leaves_the_last_count_and_says_so(fake_prolific, researcher_client):
+    channel = on_page(researcher_client, fake_prolific)
+    researcher_client.post(eligibility(channel), {"load": "1"})
     fake_prolific.fail_next(400)
-    editor.post(eligibility(channel), {"load": "1"})
+    researcher_client.post(eligibility(channel), {"load": "1"})
     assert Eligibility.objects.get().people == fake_prolific.pool
-    assert editor.get(eligibility(channel)).context["channel"].problem
+    assert researcher_client.get(eligibility(channel)).context["channel"].problem
 
 
-def test_a_draft_is_updated_and_a_published_study_is_not(fake_prolific, editor):
-    channel = on_page(editor, fake_prolific)
-    editor.post(eligibility(channel), {"load": "1"})
-    press(editor, channel, "publish", participants="3")
+def test_a_draft_is_updated_and_a_published_study_is_not(fake_prolific, researcher_client):
+    channel = on_page(researcher_client, fake_prolific)
+    researcher_client.post(eligibility(channel), {"load": "1"})
+    press(researcher_client, channel, "publish", participants="3")
     choose_filters(channel=channel, chosen=[ENGLISH])
-    press(editor, channel, "update-draft")
+    press(researcher_client, channel, "update-draft")
     (study,) = fake_prolific.studies.values()
     assert (study["filters"], study["total_available_places"]) == ([ENGLISH], 3)
     assert channel.problem == ""
-    press(editor, channel, "start")
+    press(researcher_client, channel, "start")
     choose_filters(channel=channel, chosen=[])
-    press(editor, channel, "update-draft")
+    press(researcher_client, channel, "update-draft")
     assert channel.problem
     assert study["filters"] == [ENGLISH]
     check_all(fake_prolific)
 
 
-def test_everything_that_is_missing_is_listed_at_once(editor):
-    study = make_study(member=editor.researcher)
-    page = editor.get(reverse("recruitment:channels", args=[study.pk]))
+def test_everything_that_is_missing_is_listed_at_once(researcher_client):
+    study = make_study(member=researcher_client.researcher)
+    page = researcher_client.get(reverse("recruitment:channels", args=[study.pk]))
     (prolific,) = [one for one in page.context["channels"] if one["platform"].name == "prolific"]
     codes = {need.code for need in prolific["needs"]}
     assert codes >= {
@@ -200,23 +197,25 @@ def test_everything_that_is_missing_is_listed_at_once(editor):
     }
 
 
-def test_the_cost_of_the_suggested_participants_is_shown_with_the_fee(editor, fake_prolific):
-    channel = on_page(editor, fake_prolific, fee_percent="25")
-    page = editor.get(reverse("recruitment:channels", args=[channel.study_id]))
+def test_the_cost_of_the_suggested_participants_is_shown_with_the_fee(
+    researcher_client, fake_prolific
+):
+    channel = on_page(researcher_client, fake_prolific, fee_percent="25")
+    page = researcher_client.get(reverse("recruitment:channels", args=[channel.study_id]))
     (prolific,) = [one for one in page.context["channels"] if one["platform"].name == "prolific"]
     cost, people = prolific["cost"], page.context["people_needed"]
     assert (cost.amount, cost.fees) == (2 * people, people / 2)
 
 
 class TestRehearsal:
-    def drafted(self, editor, fake_prolific) -> Channel:
-        channel = on_page(editor, fake_prolific)
-        press(editor, channel, "publish", participants="3")
+    def drafted(self, researcher_client, fake_prolific) -> Channel:
+        channel = on_page(researcher_client, fake_prolific)
+        press(researcher_client, channel, "publish", participants="3")
         return channel
 
-    def test_it_works(self, editor, fake_prolific):
-        channel = self.drafted(editor, fake_prolific)
-        press(editor, channel, "rehearse", email="test@example.org")
+    def test_it_works(self, researcher_client, fake_prolific):
+        channel = self.drafted(researcher_client, fake_prolific)
+        press(researcher_client, channel, "rehearse", email="test@example.org")
         assert channel.problem == ""
         rehearsal = channel.settings["rehearsal"]
         submission = fake_prolific.reserve(rehearsal["study"], rehearsal["participant"])
@@ -234,33 +233,33 @@ class TestRehearsal:
         )
         check_all(fake_prolific)
 
-    def test_the_second_time_needs_no_other_participant(self, editor, fake_prolific):
-        channel = self.drafted(editor, fake_prolific)
-        press(editor, channel, "rehearse", email="test@example.org")
-        press(editor, channel, "rehearse")
+    def test_the_second_time_needs_no_other_participant(self, researcher_client, fake_prolific):
+        channel = self.drafted(researcher_client, fake_prolific)
+        press(researcher_client, channel, "rehearse", email="test@example.org")
+        press(researcher_client, channel, "rehearse")
         assert (channel.problem, len(fake_prolific.test_participants)) == ("", 1)
 
-    def test_a_workspace_without_it_is_told(self, editor, fake_prolific):
-        channel = self.drafted(editor, fake_prolific)
+    def test_a_workspace_without_it_is_told(self, researcher_client, fake_prolific):
+        channel = self.drafted(researcher_client, fake_prolific)
         fake_prolific.has_test_mode = False
-        press(editor, channel, "rehearse", email="test@example.org")
+        press(researcher_client, channel, "rehearse", email="test@example.org")
         assert channel.problem
         assert "rehearsal" not in channel.settings
 
-    def test_nobody_else_enters_by_the_id_of_another_study(self, editor, fake_prolific):
-        channel = self.drafted(editor, fake_prolific)
-        press(editor, channel, "rehearse", email="test@example.org")
+    def test_nobody_else_enters_by_the_id_of_another_study(self, researcher_client, fake_prolific):
+        channel = self.drafted(researcher_client, fake_prolific)
+        press(researcher_client, channel, "rehearse", email="test@example.org")
         address = reverse("recruitment:arrive", args=[channel.study_id, "prolific"])
         query = {"PROLIFIC_PID": "p", "STUDY_ID": "other", "SESSION_ID": "s"}
-        assert editor.get(address, query).status_code == 403
+        assert researcher_client.get(address, query).status_code == 403
 
-    def test_real_participants_stay(self, editor, fake_prolific):
-        channel = self.drafted(editor, fake_prolific)
+    def test_real_participants_stay(self, researcher_client, fake_prolific):
+        channel = self.drafted(researcher_client, fake_prolific)
         assert end_rehearsal(channel=channel) == 0
 
-    def test_a_study_that_is_not_open_is_not_rehearsed(self, editor, fake_prolific):
-        channel = self.drafted(editor, fake_prolific)
+    def test_a_study_that_is_not_open_is_not_rehearsed(self, researcher_client, fake_prolific):
+        channel = self.drafted(researcher_client, fake_prolific)
         type(channel.study).objects.update(status="paused")
-        press(editor, channel, "rehearse", email="test@example.org")
+        press(researcher_client, channel, "rehearse", email="test@example.org")
         assert channel.problem
         assert not fake_prolific.test_participants

@@ -17,13 +17,6 @@ from tests.studies.factories import make_open_study
 pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
 
 
-@pytest.fixture
-def researcher_client(client, django_user_model):
-    client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
-    client.force_login(client.researcher)
-    return client
-
-
 def a_study(researcher_client):
     return make_open_study(
         instances=2,

@@ -1,7 +1,6 @@
 """Templates of published protocols: each is valid, fills in every step, and can be opened."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.services.planning import plan_hits
@@ -26,13 +25,6 @@ from tests.studies.factories import EVERY_WARNING, make_dataset, make_study
 
 pytestmark = pytest.mark.django_db
 SLUGS = sorted(path.stem for path in module.FOLDER.glob("*.toml"))
-
-
-@pytest.fixture
-def ruth(client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
 
 
 def test_the_protocols_of_the_field_are_there():

@@ -23,13 +23,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ruth(client) -> User:
-    user = User.objects.create_user("ruth", is_staff=True)
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def study(ruth: User) -> Study:
     return make_study(instances=2, member=ruth)
 

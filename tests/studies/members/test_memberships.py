@@ -13,13 +13,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ruth(client: Client) -> User:
-    user = User.objects.create_user("ruth", password="p", is_staff=True)
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def study(ruth: User) -> Study:
     return make_study(instances=1, member=ruth)
 
