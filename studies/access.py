@@ -17,7 +17,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from studies.models import Dataset, Membership, Study
 from tiebreak.errors import DomainError
@@ -101,6 +101,11 @@ def shows_study(view: View) -> View:
 def changes_study(view: View) -> View:
     """Decorator of a researcher's view that changes something of a study."""
     return require_POST(of_study(Right.CHANGE)(view))
+
+
+def shows_and_changes_study(view: View) -> View:
+    """Decorator of a researcher's view that shows something of a study, and changes it when it is sent."""
+    return require_http_methods(["GET", "HEAD", "POST"])(of_study()(view))
 
 
 def studies_of(user: User | AnonymousUser, may: Right = Right.SEE) -> QuerySet[Study]:

@@ -13,9 +13,8 @@ from django.core.paginator import Page, Paginator
 from django.db.models import CharField, F, Q, QuerySet, Value
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
-from studies.access import Right, researchers_only, study_for
+from studies.access import shows_study
 from studies.models import Study, StudyEvent
 
 EDITED = "edited"
@@ -121,10 +120,8 @@ class LogFilter(forms.Form):
         )
 
 
-@require_safe
-@researchers_only
-def log(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id, Right.READ)
+@shows_study
+def log(request: HttpRequest, study: Study) -> HttpResponse:
     form = LogFilter(study, request.GET or None)
     criteria = form.cleaned_data if form.is_valid() else {}
     page = log_page(study, criteria, request.GET.get("page"))

@@ -11,7 +11,6 @@ from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.models import Rating
 from annotation.services.items import (
@@ -27,7 +26,13 @@ from annotation.services.items import (
     with_answers,
 )
 from annotation.services.systems import remove_system, system_removal_problem
-from studies.access import Right, held_right, researchers_only, right_for, study_for
+from studies.access import (
+    Right,
+    changes_study,
+    held_right,
+    shows_and_changes_study,
+    shows_study,
+)
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Generation, Instance, Study, System, Unit
 from studies.refusals import told
@@ -39,11 +44,9 @@ from tiebreak.reading.words import question_about
 ITEMS_PER_PAGE = 20
 
 
-@require_safe
-@researchers_only
-def data(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_study
+def data(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the items of a study with their texts."""
-    study = study_for(request.user, study_id, Right.READ)
     query = request.GET.get("q", "").strip()[:200]
     only = LISTS.get(request.GET.get("only", ""))
     texts = Generation.objects.filter(system__in=System.objects.for_studies())
@@ -105,11 +108,9 @@ def _items(study: Study, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@require_POST
-@researchers_only
-def set_aside(request: HttpRequest, study_id: str) -> HttpResponse:
+@changes_study
+def set_aside(request: HttpRequest, study: Study) -> HttpResponse:
     """Take an item out of the results for all, or put it back."""
-    study = study_for(request.user, study_id, Right.CHANGE)
     aside = request.POST.get("aside") == "1"
     chosen = QueryDict(request.POST.get("chosen", "")).urlencode()
     shown = f"{reverse('annotation:data', args=[study.pk])}?{chosen}"
@@ -120,11 +121,9 @@ def set_aside(request: HttpRequest, study_id: str) -> HttpResponse:
     return redirect(shown)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def remove(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_and_changes_study
+def remove(request: HttpRequest, study: Study) -> HttpResponse:
     """Remove an item, after a confirmation."""
-    study = study_for(request.user, study_id, right_for(request))
     key = request.POST.get("item") or request.GET.get("item", "")
     back = reverse("annotation:data", args=[study.pk])
     question = _question(study, key)
@@ -136,11 +135,9 @@ def remove(request: HttpRequest, study_id: str) -> HttpResponse:
     return redirect(back)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def remove_a_system(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_and_changes_study
+def remove_a_system(request: HttpRequest, study: Study) -> HttpResponse:
     """Remove a system, after a confirmation."""
-    study = study_for(request.user, study_id, right_for(request))
     name = request.POST.get("system") or request.GET.get("system", "")
     back = reverse("studies:data", args=[study.pk])
     with told(request):

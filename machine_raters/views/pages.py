@@ -10,7 +10,7 @@ from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from machine_raters.forms import ExampleSetForm
 from machine_raters.judging.example_sets import (
@@ -56,7 +56,13 @@ from machine_raters.services.machine_raters import (
 from machine_raters.services.rating_costs import state_rating_cost, uploaded_raters
 from machine_raters.uploads.ratings import AddedRatings
 from machine_raters.uploads.uploading import RatingCostForm, VerdictsForm, upload_verdicts
-from studies.access import Right, researchers_only, right_for, study_for
+from studies.access import (
+    changes_study,
+    researchers_only,
+    shows_and_changes_study,
+    shows_study,
+    study_for,
+)
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
 from studies.models import Study, Unit
@@ -78,11 +84,9 @@ class ExclusionForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def machine_raters(request: HttpRequest, study_id: str, kind: str) -> HttpResponse:
+@shows_and_changes_study
+def machine_raters(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
     """Show the page of a kind and create one of it; a refused form is shown again with its values."""
-    study = study_for(request.user, study_id, right_for(request))
     # The forms of a page choose from them.
     prefetch_related_objects([study], "criteria")
     of = KINDS[kind]
@@ -128,11 +132,9 @@ def machine_raters_page(
     return render(request, "machine_raters/machine_raters.html", context, status=status)
 
 
-@require_safe
-@researchers_only
-def part(request: HttpRequest, study_id: str, kind: str) -> HttpResponse:
+@shows_study
+def part(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
     """Show only a list so that it can refresh while a form is being filled in."""
-    study = study_for(request.user, study_id, Right.READ)
     of = KINDS[kind]
     context = {"study": study, "section": _listed(of, _shown(study, [of]))}
     return render(request, "machine_raters/list.html", context)
@@ -160,11 +162,9 @@ def _page_of(kind: Kind, study: Study) -> str:
     return reverse(f"machine_raters:{kind.page}", args=[study.pk])
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def act(request: HttpRequest, study_id: str, rater_id: str, action: str) -> HttpResponse:
+@shows_and_changes_study
+def act(request: HttpRequest, study: Study, rater_id: str, action: str) -> HttpResponse:
     """Do something with a machine rater. An exclusion has a separate page that asks for the reason."""
-    study = study_for(request.user, study_id, right_for(request))
     if action not in ACTIONS or (request.method != "POST" and action != "exclude"):
         raise Http404("A machine rater has no such action.")
     back = reverse("machine_raters:judges", args=[study.pk])
@@ -246,11 +246,9 @@ ACTIONS: dict[str, Action] = {
 ONLY = dict.fromkeys(("try", "injections", "ask-again"), (MachineRater.Kind.JUDGE,))
 
 
-@require_POST
-@researchers_only
-def check(request: HttpRequest, study_id: str, set_id: str, judge_id: str) -> HttpResponse:
+@changes_study
+def check(request: HttpRequest, study: Study, set_id: str, judge_id: str) -> HttpResponse:
     """Test a judge on a synthetic set."""
-    study = study_for(request.user, study_id)
     with told(request):
         made = machine_rater_named(study, set_id, MachineRater.Kind.SYNTHETIC_SET)
         judge = machine_rater_named(study, judge_id, MachineRater.Kind.JUDGE)
@@ -259,11 +257,9 @@ def check(request: HttpRequest, study_id: str, set_id: str, judge_id: str) -> Ht
     return redirect("machine_raters:synthetic", study.pk)
 
 
-@require_POST
-@researchers_only
-def upload(request: HttpRequest, study_id: str) -> HttpResponse:
+@changes_study
+def upload(request: HttpRequest, study: Study) -> HttpResponse:
     """Store an uploaded file; what is wrong with it is shown by line."""
-    study = study_for(request.user, study_id)
     form = VerdictsForm(study, request.POST, request.FILES)
     if form.is_valid():
         values = form.cleaned_data
@@ -299,11 +295,9 @@ def rating_cost(request: HttpRequest, study_id: str) -> HttpResponse:
     return redirect(f"{reverse('machine_raters:judges', args=[study.pk])}#elsewhere")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def example_sets(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_and_changes_study
+def example_sets(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page and add a set; a refused form is shown again with its values."""
-    study = study_for(request.user, study_id, right_for(request))
     form = ExampleSetForm(request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):
@@ -317,10 +311,8 @@ def example_sets(request: HttpRequest, study_id: str) -> HttpResponse:
     return render(request, "machine_raters/example_sets.html", context, status=status)
 
 
-@require_POST
-@researchers_only
-def delete_set(request: HttpRequest, study_id: str, example_set_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+@changes_study
+def delete_set(request: HttpRequest, study: Study, example_set_id: str) -> HttpResponse:
     with told(request):
         example_set = example_set_named(study, example_set_id)
         delete_example_set(example_set=example_set, by=cast(User, request.user))

@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from annotation.filters import EVERYTHING
 from machine_raters.models import Judge
@@ -24,7 +23,7 @@ from metrics.licensing.services import (
 )
 from metrics.models import Licence
 from metrics.results.filters import links_to_parts
-from studies.access import Right, changes_study, held_right, of_study
+from studies.access import Right, changes_study, held_right, shows_and_changes_study
 from studies.models import Criterion, Study
 from studies.models.bounds import MAX_COUNT
 from studies.refusals import told, told_on
@@ -70,8 +69,7 @@ class FollowUpForm(forms.Form):
     instances = forms.IntegerField(label="Number of instances", min_value=1, max_value=MAX_COUNT)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@of_study()
+@shows_and_changes_study
 def licences(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the evidence and the licences, and grant one; a refused form is shown again."""
     form = LicenceForm(study, request.POST or None)

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from metrics.licensing.services import in_force
 from metrics.messages import (
@@ -33,7 +33,10 @@ from metrics.results.board import (
 from metrics.results.joining import join_or_go_on, systems_to_join
 from metrics.results.sections import stored_section
 from metrics.results.selectors import is_simulated, stored_report
-from studies.access import changes_study, researchers_only, right_for, study_for
+from studies.access import (
+    changes_study,
+    shows_and_changes_study,
+)
 from studies.models import Study
 from studies.public_address import public_url
 from studies.refusals import told, told_on
@@ -58,11 +61,9 @@ class HiddenPartForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def board_page(request: HttpRequest, public_id: str) -> HttpResponse:
+@shows_and_changes_study
+def board_page(request: HttpRequest, study: Study) -> HttpResponse:
     """Show what is hidden and whether the board is public; the form fixes the hidden part."""
-    study = study_for(request.user, public_id, right_for(request))
     form = HiddenPartForm(request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):

@@ -8,24 +8,21 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Comment
 from annotation.participant_answers import shown_texts
 from annotation.services.comments import mark_done
 from annotation.views.unit_presentation import turns_of
-from studies.access import Right, researchers_only, study_for
-from studies.models import texts_of
+from studies.access import changes_study, shows_study
+from studies.models import Study, texts_of
 from studies.refusals import told
 
 PER_PAGE = 25
 SHOWN = {"open": Q(done_at=None), "done": Q(done_at__isnull=False), "all": Q()}
 
 
-@require_safe
-@researchers_only
-def comments(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id, Right.READ)
+@shows_study
+def comments(request: HttpRequest, study: Study) -> HttpResponse:
     show = request.GET.get("show", "")
     show = show if show in SHOWN else "open"
     rows = Comment.objects.filter(SHOWN[show], participation__study=study)
@@ -50,11 +47,9 @@ def _screen(comment: Comment) -> tuple[Any, Any]:
     return shown_texts(unit, a_first=comment.side_a != "right"), turns_of(unit.instance)
 
 
-@require_POST
-@researchers_only
-def mark(request: HttpRequest, study_id: str, comment_id: str) -> HttpResponse:
+@changes_study
+def mark(request: HttpRequest, study: Study, comment_id: str) -> HttpResponse:
     """Mark a comment as dealt with or, with `undo`, as open again."""
-    study = study_for(request.user, study_id, Right.CHANGE)
     is_done, by = "undo" not in request.POST, cast(User, request.user)
     with told(request):
         mark_done(study=study, public_id=comment_id, by=by, is_done=is_done)

@@ -7,7 +7,6 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from annotation.counts import NO_PLACES, progress_by_study, study_counts
 from annotation.services.plan_checks import has_design
@@ -22,7 +21,7 @@ from recruitment.services.dry_runs import (
     start_dry_run,
     suggested_raters,
 )
-from studies.access import changes_study, of_study, shows_study
+from studies.access import changes_study, shows_and_changes_study, shows_study
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import told, told_on
@@ -30,8 +29,7 @@ from studies.refusals import told, told_on
 MAX_SHOWN = 10
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@of_study()
+@shows_and_changes_study
 def dry_runs(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page and start a dry run; a refused form is shown again with its values."""
     listed = _runs(study)

@@ -6,7 +6,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods
 
 from annotation.services.reference_units import ROLES, add_chosen_unit, open_roles
 from annotation.services.screening import role_counts
@@ -18,7 +17,7 @@ from recruitment.reference_unit_forms import (
     candidates,
     role_to_make,
 )
-from studies.access import of_study
+from studies.access import shows_and_changes_study
 from studies.models import Study, Unit
 from studies.refusals import told_on
 
@@ -28,8 +27,7 @@ TAKEN = (
 )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@of_study()
+@shows_and_changes_study
 def by_hand(request: HttpRequest, study: Study) -> HttpResponse:
     """List instances, and show one's texts with the answers to click; the saved one is a new item."""
     search = request.GET.get("q", "").strip()[:200]

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from studies.access import researchers_only, right_for, study_for
+from studies.access import researchers_only, right_for, shows_and_changes_study, study_for
 from studies.data.model_copies import (
     COPY_TOKENS,
     MAX_PROMPT,
@@ -144,11 +144,9 @@ class CopiesOfSystem:
     copy: str
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def perturbed_copies(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_and_changes_study
+def perturbed_copies(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the study's copies, and add some; a refused form is shown again with its values."""
-    study = study_for(request.user, study_id, right_for(request))
     form = CopiesForm(request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from studies.access import researchers_only, right_for, study_for
+from studies.access import researchers_only, shows_and_changes_study
 from studies.confirming import Question, ask, is_confirmed
 from studies.design.protocols import (
     Protocol,
@@ -45,11 +45,9 @@ def new_from_template(request: HttpRequest) -> HttpResponse:
     return _next(request, study, protocol)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def use_template(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_and_changes_study
+def use_template(request: HttpRequest, study: Study) -> HttpResponse:
     """List the templates for a draft, and fill in the chosen one after a confirmation."""
-    study = study_for(request.user, study_id, right_for(request))
     slug = request.POST.get("template", "")
     if not slug:
         return _list(request, study=study)

@@ -6,9 +6,8 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
-from studies.access import researchers_only, right_for, study_for
+from studies.access import shows_and_changes_study
 from studies.instance_selection.written_fields import (
     dataset_of,
     last_job_of,
@@ -16,17 +15,16 @@ from studies.instance_selection.written_fields import (
     written_fields as fields_of,
 )
 from studies.model_servers import server_names
+from studies.models import Study
 from studies.refusals import as_not_found, told_on
 from studies.systems.forms import WrittenFieldForm
 
 ASKED = "The language model is asked for {name}. Its texts are stored as they arrive."
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researchers_only
-def written_fields(request: HttpRequest, study_id: str) -> HttpResponse:
+@shows_and_changes_study
+def written_fields(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the fields that models wrote, and have one written."""
-    study = study_for(request.user, study_id, right_for(request))
     with as_not_found():
         dataset = dataset_of(study)
     form = WrittenFieldForm(dataset, request.POST or None)
