@@ -1,6 +1,6 @@
 """The pages on which researchers create and revoke their tokens, and a study's webhooks."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -15,7 +15,7 @@ from api.messages import REVOKED, SENDING_AGAIN, WEBHOOK_DELETED
 from api.models import ApiToken
 from api.services.tokens import create_token, revoke_token
 from api.services.webhooks import create_webhook, delete_webhook, deliveries_of, send_again
-from studies.access import Right, changes_study, of_study, researchers_only
+from studies.access import Right, changes_study, of_study, researchers_only, user_of
 from studies.models import Study
 from studies.refusals import as_not_found, form_errors, told_on
 from tiebreak.errors import DomainError
@@ -67,7 +67,7 @@ def resend(request: HttpRequest, study: Study, delivery_id: str) -> HttpResponse
 @researchers_only
 def tokens(request: HttpRequest) -> HttpResponse:
     """Show the tokens; a new one is shown in the response to its form, and never again."""
-    user = cast(User, request.user)
+    user = user_of(request)
     form, text = TokenForm(user, request.POST or None), ""
     if form.is_valid():
         with told_on(form):
@@ -96,6 +96,6 @@ def _create(user: User, values: dict[str, Any]) -> str:
 @researchers_only
 def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
     with as_not_found():
-        revoke_token(user=cast(User, request.user), public_id=token_id)
+        revoke_token(user=user_of(request), public_id=token_id)
     messages.success(request, REVOKED)
     return redirect("api:tokens")

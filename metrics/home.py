@@ -1,7 +1,7 @@
 """The home page: three starts, and the list of studies."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -18,7 +18,7 @@ from metrics.demo import demo_key, start_demo
 from metrics.messages import DEMO_STARTED
 from recruitment.costs import Spending, completed_places, plan_counts, spending_of
 from recruitment.ledger import listed_by_study
-from studies.access import Right, researchers_only, studies_of
+from studies.access import Right, researchers_only, studies_of, user_of
 from studies.design.steps import StudyFrame, frame_of, with_facts
 from studies.models import Study
 from studies.refusals import told
@@ -115,6 +115,6 @@ def is_demo_loading(user: User) -> bool:
 @researchers_only
 def try_demo(request: HttpRequest) -> HttpResponse:
     with told(request):
-        start_demo(by=cast(User, request.user))
+        start_demo(by=user_of(request))
         messages.success(request, DEMO_STARTED)
     return redirect("admin:index")

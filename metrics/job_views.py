@@ -1,11 +1,10 @@
 """The jobs of a study, and for the server's administrators all jobs."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +15,7 @@ from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.messages import JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
 from recruitment.services.retention import retention
-from studies.access import changes_study, researchers_only, shows_study
+from studies.access import changes_study, researchers_only, shows_study, user_of
 from studies.data.dataset_jobs import jobs_of
 from studies.models import Study
 from studies.refusals import told
@@ -65,7 +64,7 @@ def change(request: HttpRequest, study: Study, job_id: str, action: str) -> Http
 @researchers_only
 def server_jobs(request: HttpRequest) -> HttpResponse:
     """Show the server's unfinished and newest jobs to its administrators."""
-    if not cast(User, request.user).is_superuser:
+    if not user_of(request).is_superuser:
         raise Http404("There is no such page.")
     newest = Job.objects.filter(pk__in=Job.objects.order_by("-pk")[:MAX_JOBS].values("pk"))
     jobs = newest | Job.objects.filter(status__in=UNFINISHED)

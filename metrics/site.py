@@ -4,7 +4,6 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -14,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from annotation.views.starts import STARTS
 from metrics.demo import demo_study_of
 from metrics.home import is_demo_loading, study_cards
+from studies.access import user_of
 from studies.members.two_factor_pages import LoginPage
 
 
@@ -44,7 +44,7 @@ class ResearcherSite(AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         """Show the studies of the researcher, newest first."""
-        user = cast(User, request.user)
+        user = user_of(request)
         context = {
             "title": self.index_title,
             "starts": STARTS,

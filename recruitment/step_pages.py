@@ -7,7 +7,6 @@ from urllib.parse import parse_qsl
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, prefetch_related_objects
 from django.forms import modelform_factory
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -42,7 +41,7 @@ from recruitment.reference_unit_forms import (
     save_labels,
 )
 from recruitment.services.settings import save_settings
-from studies.access import shows_study, studies_of
+from studies.access import shows_study, studies_of, user_of
 from studies.design.analysis_plan import PLAN
 from studies.design.design_form import StudyDesignForm
 from studies.design.family_rows import FamilyRows, models_of
@@ -189,7 +188,7 @@ class CollectingStep(StepAdmin):
     """A step with settings that may add places to the plan of an open study, within its budget."""
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:  # noqa: ARG002
-        added = save_settings(study=obj, by=cast(User, request.user))
+        added = save_settings(study=obj, by=user_of(request))
         if added is not None:
             sentence = f"R is now {obj.ratings_per_hit}. Responses that were added to the plan:"
             self.message_user(request, f"{sentence} {added}.")

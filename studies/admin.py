@@ -6,7 +6,7 @@ would then reveal a secret letter by letter through the number of results.
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.filters import SimpleListFilter
@@ -32,6 +32,7 @@ from studies.access import (
     right_in_dataset,
     studies_of,
     study_for,
+    user_of,
 )
 from studies.design.opened_forms import LocksRow, OpenedForm, OpenedModelForm
 from studies.models import Dataset, Generation, Study, System
@@ -209,7 +210,7 @@ class StudyAdmin(PlainFields, ForResearchers, DeclaredLookups, admin.ModelAdmin[
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
-        owner = cast(User, request.user)
+        owner = user_of(request)
         obj.currency = form.cleaned_data.get("currency") or usual_currency(owner)
         create_study(study=obj, owner=owner)
 

@@ -1,11 +1,10 @@
 """The page of a study's data: its items, which can be searched and, in a draft, removed."""
 
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -32,6 +31,7 @@ from studies.access import (
     held_right,
     shows_and_changes_study,
     shows_study,
+    user_of,
 )
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Generation, Instance, Study, System, Unit
@@ -115,7 +115,7 @@ def set_aside(request: HttpRequest, study: Study) -> HttpResponse:
     chosen = QueryDict(request.POST.get("chosen", "")).urlencode()
     shown = f"{reverse('annotation:data', args=[study.pk])}?{chosen}"
     with told(request):
-        by = cast(User, request.user)
+        by = user_of(request)
         set_item_aside(study=study, key=request.POST.get("item", ""), aside=aside, by=by)
         shown += "#units-heading"  # what is refused is told at the page's top
     return redirect(shown)

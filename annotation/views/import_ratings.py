@@ -1,8 +1,7 @@
 """Pages for researchers: ratings that they have become a closed study."""
 
-from typing import Any, cast
+from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -24,7 +23,7 @@ from annotation.views.rating_columns import (
     rating_columns,
     scales_of,
 )
-from studies.access import researchers_only
+from studies.access import researchers_only, user_of
 from tiebreak.errors import DomainError
 from tiebreak.formats.layouts import TABLE, Choice
 
@@ -53,7 +52,7 @@ def ratings(request: HttpRequest, upload: KeptUpload) -> HttpResponse:
             return _page(request, upload, choice)
         wanted = ImportRequest(
             upload,
-            cast(User, request.user),
+            user_of(request),
             title=title_in(request, upload),
             known_dataset="use" if request.POST.get("use_known") else "refuse",
             ratings=choice,

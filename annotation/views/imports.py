@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -40,7 +39,7 @@ from annotation.views.starts import start_named
 from jobs.models import Job
 from jobs.rows import job_rows
 from jobs.services import stop_job
-from studies.access import researchers_only, study_for
+from studies.access import researchers_only, study_for, user_of
 from studies.data.bundle_import import KnownDataset
 from studies.data.table_import import BadTable, Choice, check_title
 from studies.design.protocols import protocols
@@ -137,7 +136,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
                 return redirect(address + ("?begin=prompts" if start.slug == "prompts" else ""))
             known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
             return import_now_or_later(
-                request, ImportRequest(upload, _user(request), known_dataset=known)
+                request, ImportRequest(upload, user_of(request), known_dataset=known)
             )
         except DomainError as refusal:
             form.add_error("file", ["Nothing was imported.", *form_errors(refusal)])
@@ -176,12 +175,8 @@ def _page_of(upload: KeptUpload, reading: Read, start: str) -> str:
 def _upload(form: UploadForm, request: HttpRequest) -> KeptUpload:
     file, token = form.cleaned_data["file"], form.cleaned_data["upload"]
     if file is None:
-        return kept_upload(token=token, by=_user(request))
-    return keep_upload(upload=file, by=_user(request))
-
-
-def _user(request: HttpRequest) -> User:
-    return cast(User, request.user)
+        return kept_upload(token=token, by=user_of(request))
+    return keep_upload(upload=file, by=user_of(request))
 
 
 def import_now_or_later(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
@@ -204,7 +199,7 @@ def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfTo
     @wraps(view)
     def of_token(request: HttpRequest, upload: str) -> HttpResponse:
         try:
-            kept = kept_upload(token=upload, by=_user(request))
+            kept = kept_upload(token=upload, by=user_of(request))
         except DomainError as refusal:
             token, study = request.session.get(IMPORTED, ("", ""))
             if token == upload:  # the browser's Back, after the study was created
@@ -239,7 +234,7 @@ def columns(request: HttpRequest, kept: KeptUpload) -> HttpResponse:
 def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> ImportRequest:
     return ImportRequest(
         kept,
-        _user(request),
+        user_of(request),
         title=title_in(request, kept),
         choice=choice,
         bad_rows="leave_out" if request.POST["do"] == LEAVE_OUT else "refuse",
@@ -260,7 +255,7 @@ def options_of_import(request: HttpRequest) -> dict[str, Any]:
     """Return the options of the refused import from which a page was opened, if any."""
     if "import" not in request.GET:
         return {}
-    options: dict[str, Any] = import_for(_user(request), request.GET["import"]).options
+    options: dict[str, Any] = import_for(user_of(request), request.GET["import"]).options
     return options
 
 
@@ -331,7 +326,7 @@ def _columns_page(
 def column_problems(request: HttpRequest, upload: str) -> HttpResponse:
     """Send the rows with problems, for the columns as they were chosen, as a CSV file."""
     with as_not_found():
-        kept = kept_upload(token=upload, by=_user(request))
+        kept = kept_upload(token=upload, by=user_of(request))
     try:
         choice = choice_of(request.POST)
         _, summary, is_preview = inspect_upload(kept, choice)
@@ -384,7 +379,7 @@ def import_part(request: HttpRequest, job_id: str) -> HttpResponse:
 
 
 def _import_context(request: HttpRequest, job_id: str) -> dict[str, Any]:
-    job = import_for(_user(request), job_id)
+    job = import_for(user_of(request), job_id)
     problems = listed_problems(job)
     return {
         "job": job,
@@ -401,7 +396,7 @@ def _import_context(request: HttpRequest, job_id: str) -> dict[str, Any]:
 @researchers_only
 def repeat(request: HttpRequest, job_id: str) -> HttpResponse:
     """Import the file again, and accept what it was refused for."""
-    job = import_for(_user(request), job_id)
+    job = import_for(user_of(request), job_id)
     try:
         again = repeat_import(
             job=job,
@@ -418,7 +413,7 @@ def repeat(request: HttpRequest, job_id: str) -> HttpResponse:
 @researchers_only
 def stop(request: HttpRequest, job_id: str) -> HttpResponse:
     """Stop an import; what is not stored completely is not stored at all."""
-    job = import_for(_user(request), job_id)
+    job = import_for(user_of(request), job_id)
     stop_job(job=job)
     return redirect("annotation:import", job.public_id)
 
@@ -427,5 +422,5 @@ def stop(request: HttpRequest, job_id: str) -> HttpResponse:
 @researchers_only
 def import_problems(request: HttpRequest, job_id: str) -> HttpResponse:
     """Send the problems of a refused import as a CSV file."""
-    job: Job = import_for(_user(request), job_id)
+    job: Job = import_for(user_of(request), job_id)
     return _csv(listed_problems(job))

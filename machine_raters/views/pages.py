@@ -1,7 +1,7 @@
 """The researcher's pages of machine raters: lists with forms, what is done with one, and examples."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -62,6 +62,7 @@ from studies.access import (
     shows_and_changes_study,
     shows_study,
     study_for,
+    user_of,
 )
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of
@@ -93,7 +94,7 @@ def machine_raters(request: HttpRequest, study: Study, kind: str) -> HttpRespons
     form: Any = of.form(study, request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):
-            sentence = _create(of, study, cast(User, request.user), form.cleaned_data)
+            sentence = _create(of, study, user_of(request), form.cleaned_data)
             messages.success(request, sentence)
             return redirect(_page_of(of, study))
     return machine_raters_page(request, study, of.page, refused=form if form.is_bound else None)
@@ -171,7 +172,7 @@ def act(request: HttpRequest, study: Study, rater_id: str, action: str) -> HttpR
     try:
         machine = machine_rater_named(study, rater_id, *ONLY.get(action, ()))
         back = _page_of(KINDS[machine.kind], study)
-        outcome = ACTIONS[action](request, machine, cast(User, request.user))
+        outcome = ACTIONS[action](request, machine, user_of(request))
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
         return redirect(back)
@@ -252,7 +253,7 @@ def check(request: HttpRequest, study: Study, set_id: str, judge_id: str) -> Htt
     with told(request):
         made = machine_rater_named(study, set_id, MachineRater.Kind.SYNTHETIC_SET)
         judge = machine_rater_named(study, judge_id, MachineRater.Kind.JUDGE)
-        check_judge(judge=judge, made=made, by=cast(User, request.user))
+        check_judge(judge=judge, made=made, by=user_of(request))
         messages.success(request, JUDGE_TESTED.format(name=judge, set=made))
     return redirect("machine_raters:synthetic", study.pk)
 
@@ -264,7 +265,7 @@ def upload(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid():
         values = form.cleaned_data
         with told_on(form):
-            by = cast(User, request.user)
+            by = user_of(request)
             added = upload_verdicts(study=study, upload=values.pop("ratings"), by=by, **values)
             sentence = QUEUED
             if isinstance(added, AddedRatings):
@@ -286,7 +287,7 @@ def rating_cost(request: HttpRequest, study_id: str) -> HttpResponse:
         messages.error(request, BAD_RATING_COST.format(most=MAX_RATING_COST), extra_tags="bad_cost")
         return redirect(f"{reverse('machine_raters:judges', args=[study.pk])}#elsewhere")
     with told(request):
-        by = cast(User, request.user)
+        by = user_of(request)
         cost = form.cleaned_data["cost"]
         state_rating_cost(study=study, rater=name, cost=cost, by=by)
         sentence = COST_REMOVED if cost is None else COST_STATED
@@ -301,7 +302,7 @@ def example_sets(request: HttpRequest, study: Study) -> HttpResponse:
     form = ExampleSetForm(request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):
-            add_example_set(study=study, by=cast(User, request.user), **form.cleaned_data)
+            add_example_set(study=study, by=user_of(request), **form.cleaned_data)
             messages.success(request, "The set was added. Choose it for a new judge.")
             return redirect("machine_raters:example-sets", study.pk)
     training = study.units.filter(role=Unit.Role.TRAINING).order_by("pk")
@@ -315,6 +316,6 @@ def example_sets(request: HttpRequest, study: Study) -> HttpResponse:
 def delete_set(request: HttpRequest, study: Study, example_set_id: str) -> HttpResponse:
     with told(request):
         example_set = example_set_named(study, example_set_id)
-        delete_example_set(example_set=example_set, by=cast(User, request.user))
+        delete_example_set(example_set=example_set, by=user_of(request))
         messages.success(request, f"{example_set} was deleted.")
     return redirect("machine_raters:example-sets", study.pk)

@@ -1,11 +1,10 @@
 """The page of contested items, which a researcher settles one after another."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,7 +22,7 @@ from metrics.results.contested_items import (
 )
 from metrics.results.rater_rows import rows_of
 from metrics.results.selectors import stored_rows
-from studies.access import Right, held_right, of_study
+from studies.access import Right, held_right, of_study, user_of
 from studies.models import Criterion, Study
 from studies.refusals import told
 from tiebreak.digits import counted
@@ -103,7 +102,7 @@ def _settle(request: HttpRequest, study: Study, criterion: str, unit: str) -> No
         criterion=criterion,
         label=request.POST.get("label", ""),
         reason=request.POST.get("reason", ""),
-        by=cast(User, request.user),
+        by=user_of(request),
     )
     messages.success(request, f"Item {unit} was settled. Its ratings are as they were.")
 

@@ -4,12 +4,11 @@ import tempfile
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from zipfile import ZipFile
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db.models import Count, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -29,7 +28,7 @@ from metrics.messages import EXPORT_STARTED, TOO_MANY_FOR_DIRECT
 from metrics.results.filters import asked_values
 from metrics.results.requested_report import asked_for
 from metrics.results.selectors import stored_counts
-from studies.access import Right, of_study, shows_study
+from studies.access import Right, of_study, shows_study, user_of
 from studies.models import Study
 from studies.refusals import as_not_found, told
 from tiebreak.errors import DomainError
@@ -198,7 +197,7 @@ def export(request: HttpRequest, study: Study) -> HttpResponse:
         return render(request, "metrics/data_and_report.html", _page(study, form), status=400)
     options = form.cleaned_data | {"ties": form.cleaned_data["ties"] or "drop"}
     with told(request):
-        start_export(study=study, **options, by=cast(User, request.user))
+        start_export(study=study, **options, by=user_of(request))
         messages.success(request, EXPORT_STARTED)
     return redirect("metrics:data-and-report", study.pk)
 
@@ -262,7 +261,7 @@ def report_pdf(_: HttpRequest, study: Study, job_id: str) -> HttpResponse:
 def report_files(request: HttpRequest, study: Study) -> HttpResponse:
     """Start to write the files of the report, or follow the job that does so already."""
     try:
-        job = start_report_files(study=study, by=cast(User, request.user))
+        job = start_report_files(study=study, by=user_of(request))
         job.refresh_from_db()  # a fast worker may have written it already
     except DomainError as refusal:
         running = _reports(study).filter(finished_at=None).first()

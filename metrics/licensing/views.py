@@ -1,11 +1,10 @@
 """The page of licences: where a machine rater may replace an annotator, and who decided so."""
 
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,7 +22,7 @@ from metrics.licensing.services import (
 )
 from metrics.models import Licence
 from metrics.results.filters import links_to_parts
-from studies.access import Right, changes_study, held_right, shows_and_changes_study
+from studies.access import Right, changes_study, held_right, shows_and_changes_study, user_of
 from studies.models import Criterion, Study
 from studies.models.bounds import MAX_COUNT
 from studies.refusals import told, told_on
@@ -75,7 +74,7 @@ def licences(request: HttpRequest, study: Study) -> HttpResponse:
     form = LicenceForm(study, request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):
-            licence = grant_licence(study=study, by=cast(User, request.user), **form.cleaned_data)
+            licence = grant_licence(study=study, by=user_of(request), **form.cleaned_data)
             messages.success(request, f"It may stand in: {licence}.")
             # The page with what it showed when the licence was granted.
             shown = {"criterion": licence.criterion.name, "annotators": licence.annotators}
@@ -91,7 +90,7 @@ def revoke(request: HttpRequest, study: Study, licence_id: str) -> HttpResponse:
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     with told(request):
         licence = licence_named(study, licence_id)
-        revoke_licence(licence=licence, reason=reason, by=cast(User, request.user))
+        revoke_licence(licence=licence, reason=reason, by=user_of(request))
         messages.success(request, f"Withdrawn: {licence}.")
     return redirect("metrics:licences", study.pk)
 
@@ -104,9 +103,7 @@ def follow_up(request: HttpRequest, study: Study, licence_id: str) -> HttpRespon
         licence = licence_named(study, licence_id)
         if not form.is_valid():
             raise DomainError("no_number", NO_NUMBER, status=400)
-        made = make_follow_up(
-            licence=licence, by=cast(User, request.user), **form.cleaned_data
-        ).study
+        made = make_follow_up(licence=licence, by=user_of(request), **form.cleaned_data).study
         messages.success(request, FOLLOW_UP_MADE.format(made.title))
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -22,6 +22,7 @@ from studies.access import (
     right_for,
     studies_of,
     study_for,
+    user_of,
 )
 from studies.design.expert_surveys import make_expert_survey, survey_of
 from studies.design.opened_forms import OpenedForm, take_turn
@@ -133,7 +134,7 @@ def expert_weights_page(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show the weights, and choose the survey whose votes they are."""
     take_turn(request, public_id)
     study = study_for(request.user, public_id, right_for(request))
-    user = cast(User, request.user)
+    user = user_of(request)
     initial = {"survey": study.weights_from_id}
     form = SurveyForm(surveys_for(user, study), request.POST or None, initial=initial)
     if form.is_bound and form.is_valid():
@@ -154,7 +155,7 @@ def expert_weights_page(request: HttpRequest, public_id: str) -> HttpResponse:
 def expert_survey_page(request: HttpRequest, study: Study) -> HttpResponse:
     """Make the survey of experts of a scoring study, and lead to it, or to the one that it has."""
     try:
-        made = make_expert_survey(study=study, owner=cast(User, request.user))
+        made = make_expert_survey(study=study, owner=user_of(request))
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
         return redirect("metrics:expert-weights", study.pk)

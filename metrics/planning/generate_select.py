@@ -44,7 +44,7 @@ from metrics.planning.separability_figure import selection_chart, separability_f
 from metrics.planning.stages import stages_of
 from metrics.planning.trials import trial_of
 from recruitment.confirmations import replacing_plan
-from studies.access import Right, of_study, researchers_only, shows_study, study_for
+from studies.access import Right, of_study, researchers_only, shows_study, study_for, user_of
 from studies.confirming import Question, ask, is_confirmed
 from studies.data.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
@@ -124,7 +124,7 @@ def _submit(request: HttpRequest, study: Study, name: str) -> HttpResponse:
             question = step.question(study, form) if step.question else None
             if question is not None and not is_confirmed(request, question):
                 return ask(request, question, back=_page_url(study), carry=_entered(form))
-            messages.success(request, step.run(study, form, cast(User, request.user)))
+            messages.success(request, step.run(study, form, user_of(request)))
             return redirect("metrics:generate-select", study.pk)
     return render(
         request, "metrics/generate_select.html", _page(request, study, {name: form}), status=400
@@ -444,7 +444,7 @@ STEPS: dict[str, Step] = {
 
 
 def _take_all(request: HttpRequest, study: Study) -> str:
-    plan = take_all_and_plan(study=study, by=cast(User, request.user))
+    plan = take_all_and_plan(study=study, by=user_of(request))
     return f"{every_instance_is_used(len(set_aside(study)))} Planned {plan.summary}"
 
 

@@ -1,6 +1,6 @@
 """The study whose scores of single texts are shown with pairwise comparisons: a study of scores."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import Rater, Rating
 from metrics.results.selectors import source_of
-from studies.access import Right, researchers_only, right_for, studies_of, study_for
+from studies.access import Right, researchers_only, right_for, studies_of, study_for, user_of
 from studies.design.opened_forms import OpenedForm, take_turn
 from studies.freshness import note_change
 from studies.models import Study, StudyEvent
@@ -94,7 +94,7 @@ def scores_page(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show whose scores are used, and choose another study of scores."""
     take_turn(request, public_id)
     study = study_for(request.user, public_id, right_for(request))
-    user = cast(User, request.user)
+    user = user_of(request)
     initial = {"scores": study.scores_from_id}
     form = ScoresForm(scoring_studies_for(user, study), request.POST or None, initial=initial)
     if form.is_bound and form.is_valid():

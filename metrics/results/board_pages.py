@@ -1,10 +1,7 @@
 """The page on which a board's hidden part is fixed and its public page opened, and the public page."""
 
-from typing import cast
-
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -36,6 +33,7 @@ from metrics.results.selectors import is_simulated, stored_report
 from studies.access import (
     changes_study,
     shows_and_changes_study,
+    user_of,
 )
 from studies.models import Study
 from studies.public_address import public_url
@@ -67,7 +65,7 @@ def board_page(request: HttpRequest, study: Study) -> HttpResponse:
     form = HiddenPartForm(request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):
-            hide_part(study=study, by=cast(User, request.user), **form.cleaned_data)
+            hide_part(study=study, by=user_of(request), **form.cleaned_data)
             messages.success(request, PART_HIDDEN)
             return redirect("metrics:board", study.pk)
     board = board_for(study)
@@ -90,14 +88,14 @@ def board_page(request: HttpRequest, study: Study) -> HttpResponse:
 @changes_study
 def publish(request: HttpRequest, study: Study) -> HttpResponse:
     with told(request):
-        publish_board(study=study, by=cast(User, request.user))
+        publish_board(study=study, by=user_of(request))
         messages.success(request, BOARD_PUBLISHED)
     return redirect("metrics:board", study.pk)
 
 
 @changes_study
 def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
-    withdraw_board(study=study, by=cast(User, request.user))
+    withdraw_board(study=study, by=user_of(request))
     messages.success(request, BOARD_WITHDRAWN)
     return redirect("metrics:board", study.pk)
 
@@ -109,7 +107,7 @@ def join(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, NO_SYSTEM_NAMED)
         return redirect("metrics:board", study.pk)
     with told(request):
-        texts, by = request.FILES.get("texts"), cast(User, request.user)
+        texts, by = request.FILES.get("texts"), user_of(request)
         name = request.POST.get("name" if texts else "system", "").strip()
         is_new, waiting = join_or_go_on(study=study, name=name, texts=texts, by=by)
         if is_new:

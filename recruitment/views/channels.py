@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
@@ -51,6 +50,7 @@ from studies.access import (
     researchers_only,
     shows_study,
     study_for,
+    user_of,
 )
 from studies.design.opened_forms import take_turn
 from studies.design.steps import place_of, study_frame
@@ -189,7 +189,7 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
             participants=participants,
             email=request.POST.get("email", ""),
             addresses=addresses_of(request, channel),
-            by=cast(User, request.user),
+            by=user_of(request),
         )
     return redirect("recruitment:channels", study_id)
 

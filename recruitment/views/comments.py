@@ -1,8 +1,7 @@
 """The researcher's page *Comments*: what annotators said about items and about the study."""
 
-from typing import Any, cast
+from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +12,7 @@ from annotation.models import Comment
 from annotation.participant_answers import shown_texts
 from annotation.services.comments import mark_done
 from annotation.views.unit_presentation import turns_of
-from studies.access import changes_study, shows_study
+from studies.access import changes_study, shows_study, user_of
 from studies.models import Study, texts_of
 from studies.refusals import told
 
@@ -50,7 +49,7 @@ def _screen(comment: Comment) -> tuple[Any, Any]:
 @changes_study
 def mark(request: HttpRequest, study: Study, comment_id: str) -> HttpResponse:
     """Mark a comment as dealt with or, with `undo`, as open again."""
-    is_done, by = "undo" not in request.POST, cast(User, request.user)
+    is_done, by = "undo" not in request.POST, user_of(request)
     with told(request):
         mark_done(study=study, public_id=comment_id, by=by, is_done=is_done)
     show = request.POST.get("show", "")

@@ -1,9 +1,8 @@
 """The researcher's page of dry runs: start one, follow its progress, read its results."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,7 +20,7 @@ from recruitment.services.dry_runs import (
     start_dry_run,
     suggested_raters,
 )
-from studies.access import changes_study, shows_and_changes_study, shows_study
+from studies.access import changes_study, shows_and_changes_study, shows_study, user_of
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import told, told_on
@@ -39,7 +38,7 @@ def dry_runs(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         options = DryRunOptions(**form.cleaned_data)
         with told_on(form):
-            start_dry_run(study=study, options=options, by=cast(User, request.user))
+            start_dry_run(study=study, options=options, by=user_of(request))
             return redirect("recruitment:dry-runs", study.pk)
     status = 400 if form.is_bound else 200
     starts = has_design(study)  # then the page's own button is the one that is meant

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
@@ -31,7 +30,7 @@ from recruitment.services.launch_checks import shown_checks
 from recruitment.step_pages import cost_context
 from recruitment.study_actions import ACTIONS, offered_actions
 from recruitment.views.preview import pages_in, unplanned_unit
-from studies.access import changes_study, shows_study
+from studies.access import changes_study, shows_study, user_of
 from studies.confirming import ask, is_confirmed
 from studies.design.steps import ShownStep, StepState, StudyFrame, StudyState, place_of, study_frame
 from studies.models import Study, Unit
@@ -237,7 +236,7 @@ def act(request: HttpRequest, study: Study, action: str) -> HttpResponse:
             asked = ask(request, question, back=back)
             transaction.set_rollback(True)  # who cancels has changed nothing
             return asked
-        sentence = ACTIONS[action].do(study, cast(User, request.user), question)
+        sentence = ACTIONS[action].do(study, user_of(request), question)
         messages.success(request, sentence)
     return redirect(back)
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -41,7 +40,7 @@ from recruitment.services.participants import (
 )
 from recruitment.services.payments import settle
 from recruitment.views.participant import check_owns_all
-from studies.access import Right, of_study, researchers_only, study_for
+from studies.access import Right, of_study, researchers_only, study_for, user_of
 from studies.bound_fields import with_point
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
@@ -99,7 +98,7 @@ def pay_many(request: HttpRequest, study: Study) -> HttpResponse:
         if not is_confirmed(request, question):
             return ask(request, question, back=back, carry=carry)
         total = sum((amount_for(one) for one in awaiting), Decimal(0))
-        paid = pay_awaiting(study=study, chosen=chosen, total=total, by=_researcher(request))
+        paid = pay_awaiting(study=study, chosen=chosen, total=total, by=user_of(request))
         messages.success(request, _told(paid))
     return redirect(back)
 
@@ -124,12 +123,12 @@ def _saying(
 
 def _exclude(participation: Participation, request: HttpRequest) -> str:
     reason = request.POST.get("reason", "")
-    n = exclude_participant(participation=participation, reason=reason, by=_researcher(request))
+    n = exclude_participant(participation=participation, reason=reason, by=user_of(request))
     return f"The annotator was excluded. Tasks that no longer count: {n}."
 
 
 def _reinstate(participation: Participation, request: HttpRequest) -> str:
-    n = reinstate_participant(participation=participation, by=_researcher(request))
+    n = reinstate_participant(participation=participation, by=user_of(request))
     return (
         "The annotator was reinstated. Tasks that count again, or are surplus because their place"
         f" was taken: {n}."
@@ -142,13 +141,13 @@ def _ask_to_erase(participation: Participation, request: HttpRequest) -> Questio
 
 
 def _erase(participation: Participation, request: HttpRequest) -> str:
-    studies = erase_participant(rater=participation.rater, by=_researcher(request))
+    studies = erase_participant(rater=participation.rater, by=user_of(request))
     return f"The person was erased from {counted(len(studies), 'study', 'studies')}."
 
 
 def _pay(participation: Participation, request: HttpRequest) -> str:
     """Pay via the platform; without one, record that the researcher has paid."""
-    amount, by = _amount(request), _researcher(request)
+    amount, by = _amount(request), user_of(request)
     return _told(pay_participant(participation=participation, amount=amount, by=by))
 
 
@@ -162,13 +161,13 @@ def _told(paid: Paid) -> str:
 
 
 def _bonus(participation: Participation, request: HttpRequest) -> str:
-    pay_bonus(participation=participation, **_bonus_of(request), by=_researcher(request))
+    pay_bonus(participation=participation, **_bonus_of(request), by=user_of(request))
     return "The bonus was requested. The page shows it once the platform has answered."
 
 
 def _reject(participation: Participation, request: HttpRequest) -> str:
     category, message = _rejection_of(request)
-    by = _researcher(request)
+    by = user_of(request)
     reject_submission(participation=participation, category=category, message=message, by=by)
     return "The rejection was requested. The page shows it once the platform has answered."
 
@@ -186,10 +185,6 @@ def _bonus_of(request: HttpRequest) -> BonusFields:
         "reason": request.POST.get("reason", ""),
         "request_key": request.POST.get("request_key", ""),
     }
-
-
-def _researcher(request: HttpRequest) -> User:
-    return cast(User, request.user)
 
 
 def _amount(request: HttpRequest) -> Decimal | None:

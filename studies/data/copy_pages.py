@@ -3,18 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from studies.access import researchers_only, right_for, shows_and_changes_study, study_for
+from studies.access import researchers_only, right_for, shows_and_changes_study, study_for, user_of
 from studies.data.model_copies import (
     COPY_TOKENS,
     MAX_PROMPT,
@@ -154,7 +153,7 @@ def perturbed_copies(request: HttpRequest, study: Study) -> HttpResponse:
                 study=study,
                 names=form.names(),
                 seed=form.cleaned_data["seed"],
-                by=cast(User, request.user),
+                by=user_of(request),
             )
             messages.success(request, made_in_words(made))
             return redirect("studies:perturbed-copies", study.pk)
@@ -169,7 +168,7 @@ def model_copies(request: HttpRequest, study_id: str) -> HttpResponse:
     form = ModelCopiesForm(study, request.POST)
     if form.is_valid():
         with told_on(form):
-            start_model_copies(study=study, by=cast(User, request.user), **form.options())
+            start_model_copies(study=study, by=user_of(request), **form.options())
             messages.success(request, ASKED)
             return redirect("studies:perturbed-copies", study.pk)
     return _page(request, study, CopiesForm(), form)

@@ -1,15 +1,14 @@
 """The pages of templates: a new study from one, and one for a draft that exists."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from studies.access import researchers_only, shows_and_changes_study
+from studies.access import researchers_only, shows_and_changes_study, user_of
 from studies.confirming import Question, ask, is_confirmed
 from studies.design.protocols import (
     Protocol,
@@ -41,7 +40,7 @@ def new_from_template(request: HttpRequest) -> HttpResponse:
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
         return _list(request, status=refusal.status)
-    study = create_from_protocol(protocol=protocol, owner=cast(User, request.user))
+    study = create_from_protocol(protocol=protocol, owner=user_of(request))
     return _next(request, study, protocol)
 
 
@@ -57,7 +56,7 @@ def use_template(request: HttpRequest, study: Study) -> HttpResponse:
         if not is_confirmed(request, question):
             back = reverse("studies:use-template", args=[study.pk])
             return ask(request, question, back=back, carry=[("template", slug)])
-        fill_in(study=study, protocol=protocol, by=cast(User, request.user))
+        fill_in(study=study, protocol=protocol, by=user_of(request))
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
         return _list(request, study=study, status=refusal.status)

@@ -3,16 +3,15 @@
 Permissions, validation and history come from the admin. A step shows fewer fields and rows.
 """
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for
+from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for, user_of
 from studies.admin import ForResearchers, PlainFields
 from studies.design.design_form import StudyDesignForm
 from studies.design.steps import place_of, study_frame
@@ -49,7 +48,7 @@ class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:  # noqa: ARG002
-        save_design(study=obj, by=cast(User, request.user))
+        save_design(study=obj, by=user_of(request))
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)

@@ -1,7 +1,7 @@
 """The pages on which people are invited, and the page that the link of an invitation opens."""
 
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from studies.access import Right, of_study, researchers_only
+from studies.access import Right, of_study, researchers_only, user_of
 from studies.members import invitations
 from studies.members.entering import enter
 from studies.models import Invitation, Membership, Study
@@ -46,7 +46,7 @@ def _page(request: HttpRequest, study: Study | None) -> HttpResponse:
         with told_on(form):
             made = invitations.invite(
                 **form.cleaned_data,
-                by=cast(User, request.user),
+                by=user_of(request),
                 study=study,
                 address=partial(public_url, request),
             )
@@ -69,7 +69,7 @@ def _page(request: HttpRequest, study: Study | None) -> HttpResponse:
 
 def _withdraw(request: HttpRequest, study: Study | None, public_id: str, to: str) -> HttpResponse:
     with as_not_found():
-        invitations.withdraw(study=study, public_id=public_id, by=cast(User, request.user))
+        invitations.withdraw(study=study, public_id=public_id, by=user_of(request))
     messages.success(request, WITHDRAWN)
     return redirect(to)
 
@@ -88,7 +88,7 @@ def withdraw_from_study(request: HttpRequest, study: Study, invitation_id: str) 
 
 
 def _check_administrator(request: HttpRequest) -> None:
-    if not invitations.may_invite(cast(User, request.user), None):
+    if not invitations.may_invite(user_of(request), None):
         raise Http404("Only administrators invite to the server.")
 
 

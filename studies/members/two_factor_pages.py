@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.util import random_hex
 
-from studies.access import researchers_only
+from studies.access import researchers_only, user_of
 from studies.members import two_factor
 from studies.members.entering import enter, pending
 from studies.refusals import told_on
@@ -87,7 +87,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @researchers_only
 def _own_account(request: HttpRequest) -> HttpResponse:
-    user = cast(User, request.user)
+    user = user_of(request)
     if two_factor.has_second_factor(user):
         return _change(request, user)
     return _turn_on(request, user, reverse("admin:index"), is_waiting=False)

@@ -1,13 +1,10 @@
 """The page on which a language model writes further texts of the instances, such as references."""
 
-from typing import cast
-
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from studies.access import shows_and_changes_study
+from studies.access import shows_and_changes_study, user_of
 from studies.instance_selection.written_fields import (
     dataset_of,
     last_job_of,
@@ -30,7 +27,7 @@ def written_fields(request: HttpRequest, study: Study) -> HttpResponse:
     form = WrittenFieldForm(dataset, request.POST or None)
     if form.is_bound and form.is_valid():
         with told_on(form):
-            write_field(study=study, by=cast(User, request.user), **form.settings())
+            write_field(study=study, by=user_of(request), **form.settings())
             messages.success(request, ASKED.format(name=form.cleaned_data["name"]))
             return redirect("studies:written-fields", study.pk)
     context = {
