@@ -8,8 +8,8 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.frames import rows_of_frame
 from tiebreak.formats.layouts import Choice
-from tiebreak.report import Report, build_report, read_source
-from tiebreak.report.build import REPLICATES
+from tiebreak.report import Report, read_source
+from tiebreak.report.build import REPLICATES, report_of
 from tiebreak.report.source import Source, source_of_rows
 from tiebreak.stats import EloConstants
 from tiebreak.stats.machines.alternative_annotators import EPSILON
@@ -97,20 +97,15 @@ def analyze(
     chosen = Choice(dict(columns or {}), tuple(leave_out), fill_down=tuple(fill_down))
     source = _source(data, chosen)
     declared = dict(scales or {})
-    report = build_report(
-        source.table,
+    report = report_of(
+        source,
         seed=seed,
         replicates=replicates,
         scales=source.scales | declared,
         unparsed=unparsed,
-        source=source.origin,
-        order=source.order,
-        plan=source.plan,
         sections=sections,
         epsilon=epsilon,
         core=core,
-        main_machine=source.main_machine,
-        simple_raters=source.simple_raters,
         elo_constants=elo_constants or source.elo_constants,
         families={**source.families, **(families or {})},
     )

@@ -27,8 +27,9 @@ from recruitment.services.erasure import person_erased
 from studies.models import Study, Unit
 from tiebreak import __version__
 from tiebreak.errors import DomainError
-from tiebreak.report import REPORT_VERSION, Report, build_report
+from tiebreak.report import REPORT_VERSION, Report
 from tiebreak.report.analysis_plan import ANALYSIS_SETTINGS
+from tiebreak.report.build import report_of
 from tiebreak.report.model.report import OPTIONAL_SECTIONS, CriterionSection
 from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
@@ -120,7 +121,7 @@ def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapsh
     """Build and store the report. The same ratings give the same digits."""
     state = watermark(study)
     source = source_of(study, chosen)
-    report = _built(source, after_closing() if source.is_closed and not chosen else ())
+    report = report_of(source, sections=after_closing() if source.is_closed and not chosen else ())
     if not chosen:
         report = with_stopping(report, study)
     if chosen.raters == NO_FAILED_CHECK:
@@ -153,22 +154,6 @@ def store_report(
         },
     )
     return snapshot
-
-
-def _built(source: Source, sections: tuple[str, ...]) -> Report:
-    return build_report(
-        source.table,
-        scales=source.scales,
-        source=source.origin,
-        order=source.order,
-        plan=source.plan,
-        sections=sections,
-        main_machine=source.main_machine,
-        simple_raters=source.simple_raters,
-        separability_ends=source.separability_ends,
-        elo_constants=source.elo_constants,
-        families=source.families,
-    )
 
 
 def without_outcome(report: Report) -> Report:

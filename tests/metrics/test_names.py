@@ -20,7 +20,8 @@ from studies.models import Criterion, Dataset, Study, System
 from tests.studies.factories import make_study, open_knowingly
 from tests.tiebreak.formats.bundles import write_lines
 from tiebreak.formats import FormatError
-from tiebreak.report import build_report, read_source
+from tiebreak.report import read_source
+from tiebreak.report.build import report_of
 
 pytestmark = pytest.mark.django_db
 
@@ -78,8 +79,8 @@ REFUSED = [
 
 @pytest.fixture
 def owner(client, monkeypatch) -> User:
-    quick = partial(build_report, replicates=10)
-    monkeypatch.setattr("metrics.results.services.build_report", quick)
+    quick = partial(report_of, replicates=10)
+    monkeypatch.setattr("metrics.results.services.report_of", quick)
     user = User.objects.create_user("ada", password="x", is_staff=True)
     client.force_login(user)
     return user

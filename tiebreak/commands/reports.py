@@ -25,7 +25,7 @@ from tiebreak.reading.terminal import as_text
 from tiebreak.reading.words import ELO_SYMBOLS
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.analysis_plan import names_in
-from tiebreak.report.build import REPLICATES
+from tiebreak.report.build import REPLICATES, report_of
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.families import MARK, parsed_families
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
@@ -212,24 +212,18 @@ def _report(
     weights: Weights | None,
     scores: Source | None,
 ) -> Report:
-    return build_report(
-        source.table,
+    return report_of(
+        source,
         seed=options.seed,
         replicates=options.replicates,
         scales=scales,
         unparsed=options.unparsed,
-        source=source.origin,
-        order=source.order,
-        plan=source.plan,
         sections=_sections(options.section, source),
         epsilon=options.epsilon,
         known_order=names_in(options.known_order),
         weights=weights,
         scores=scores,
         core=options.core,
-        main_machine=source.main_machine,
-        simple_raters=source.simple_raters,
-        separability_ends=source.separability_ends,
         elo_constants=_elo_constants(options, source),
         families={**source.families, **_families(options.family)},
     )

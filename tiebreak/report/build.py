@@ -184,6 +184,22 @@ def build_report(
     )
 
 
+def report_of(source: Source, **options: Any) -> Report:
+    """Build the report of a source: what it says of its ratings holds where no option says otherwise."""
+    said = {
+        "scales": source.scales,
+        "source": source.origin,
+        "order": source.order,
+        "plan": source.plan,
+        "main_machine": source.main_machine,
+        "simple_raters": source.simple_raters,
+        "separability_ends": source.separability_ends,
+        "elo_constants": source.elo_constants,
+        "families": source.families,
+    }
+    return build_report(source.table, **(said | options))
+
+
 def _with_discernment(
     criteria: dict[str, CriterionSection], weights: Weights | None
 ) -> dict[str, CriterionSection]:
