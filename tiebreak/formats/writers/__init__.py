@@ -1,13 +1,12 @@
 """Writers of ratings in the formats of published benchmarks.
 
-To add a writer, write a module with a class that has the methods of `Writer`, and list the class in
+To add a writer, write a module with a subclass of `Writer`, and list the class in
 `WRITERS`. What a format cannot carry is left out and counted; nothing is guessed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from tiebreak.formats.writers.alpacaeval import AlpacaEvalWriter
 from tiebreak.formats.writers.alttest import AltTestWriter
@@ -18,19 +17,9 @@ from tiebreak.formats.writers.llmbar import LLMBarWriter
 from tiebreak.formats.writers.lmarena import LMArenaWriter
 from tiebreak.formats.writers.mtbench import MTBenchWriter
 from tiebreak.formats.writers.pandalm import PandaLMWriter
+from tiebreak.formats.writers.writer import Writer
 
-
-class Writer(Protocol):
-    """Writes judged items one after another."""
-
-    def add(self, item: JudgedItem) -> None:
-        """Write an item, or count what of it is left out."""
-
-    def close(self) -> None:
-        """Write what could not be written before all items are known."""
-
-
-WRITERS: dict[str, Callable[[ObjectFiles, LeftOut], Writer]] = {
+WRITERS: dict[str, type[Writer]] = {
     "alpacaeval": AlpacaEvalWriter,
     "alttest": AltTestWriter,
     "llmbar": LLMBarWriter,

@@ -6,25 +6,23 @@ from tiebreak.formats.rows import Row
 from tiebreak.formats.writers.files import ObjectFiles
 from tiebreak.formats.writers.items import JudgedItem, Vote
 from tiebreak.formats.writers.left_out import LeftOut, comparable
+from tiebreak.formats.writers.writer import Writer
 
 PREFERENCES = {-1: 1.0, 0: 1.5, 1: 2.0, None: None}
 MACHINES, PEOPLE = "annotations.json", "human_annotations.json"
 
 
-class AlpacaEvalWriter:
+class AlpacaEvalWriter(Writer):
     """Writes a row for each vote; a machine's probability becomes a weighted preference."""
 
     def __init__(self, files: ObjectFiles, left_out: LeftOut) -> None:
-        self.files, self.left_out = files, left_out
+        super().__init__(files, left_out)
         self._people: dict[str, int] = {}
 
     def add(self, item: JudgedItem) -> None:
         """Write the votes about an item."""
         for vote in comparable(item, self.left_out, refused=["both_bad"]):
             self.files.add(MACHINES if vote.is_machine else PEOPLE, self._row(item, vote))
-
-    def close(self) -> None:
-        """Do nothing: every row has been written."""
 
     def _row(self, item: JudgedItem, vote: Vote) -> Row:
         if vote.is_machine:

@@ -6,12 +6,13 @@ from collections import defaultdict
 from tiebreak.formats.writers.files import ObjectFiles
 from tiebreak.formats.writers.items import JudgedItem
 from tiebreak.formats.writers.left_out import LeftOut
+from tiebreak.formats.writers.writer import Writer
 from tiebreak.scales import Label
 
 ENDINGS = {False: "human", True: "llm"}
 
 
-class AltTestWriter:
+class AltTestWriter(Writer):
     """Writes two files for each criterion: the labels of people and those of machines.
 
     Labels of any scale are carried. They are in memory until the end, because a rater's labels stand
@@ -19,7 +20,7 @@ class AltTestWriter:
     """
 
     def __init__(self, files: ObjectFiles, left_out: LeftOut) -> None:
-        self.files, self.left_out = files, left_out
+        super().__init__(files, left_out)
         self._labels: dict[tuple[str, bool], dict[str, dict[str, Label]]] = {}
 
     def add(self, item: JudgedItem) -> None:

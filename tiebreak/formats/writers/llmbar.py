@@ -1,21 +1,20 @@
 """LLMBar's comparisons with one correct verdict, and evaluators' verdicts in both orders."""
 
-from collections import defaultdict
-
 from tiebreak.formats.rows import Row
 from tiebreak.formats.writers.files import ObjectFiles
 from tiebreak.formats.writers.items import JudgedItem, Vote
 from tiebreak.formats.writers.left_out import LeftOut, comparable
+from tiebreak.formats.writers.writer import Writer, by_pass
 
 DATASET = "dataset.json"
 SWAPS = {"swap = False": "ab", "swap = True": "ba"}
 
 
-class LLMBarWriter:
+class LLMBarWriter(Writer):
     """Writes the items of the first pair of systems on which all people agree."""
 
     def __init__(self, files: ObjectFiles, left_out: LeftOut) -> None:
-        self.files, self.left_out = files, left_out
+        super().__init__(files, left_out)
         self._systems: tuple[str, str] | None = None
 
     def add(self, item: JudgedItem) -> None:
@@ -38,18 +37,11 @@ class LLMBarWriter:
             self._systems = systems
             self._write(item, 1 if labels == {-1} else 2, [v for v in votes if v.is_machine])
 
-    def close(self) -> None:
-        """Do nothing: every row has been written."""
-
     def _write(self, item: JudgedItem, label: int, votes: list[Vote]) -> None:
         texts = {"input": item.source, "output_1": item.text_a, "output_2": item.text_b}
         row = texts | {"label": label, "unit": item.unit}
         self.files.add(DATASET, row)
-        passes: dict[tuple[str, str], dict[str, Vote]] = defaultdict(dict)
-        for vote in votes:
-            order = vote.order or {True: "ab", False: "ba", None: ""}[vote.shows_a_first]
-            passes[vote.rater, vote.run][order] = vote
-        for (rater, run), by_order in passes.items():
+        for (rater, run), by_order in by_pass(votes).items():
             if set(by_order) != set(SWAPS.values()):
                 self.left_out.add("one_order", len(by_order))
                 continue

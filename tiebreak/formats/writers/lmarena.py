@@ -1,9 +1,9 @@
 """LMArena's battles."""
 
 from tiebreak.formats.rows import Row
-from tiebreak.formats.writers.files import ObjectFiles
 from tiebreak.formats.writers.items import JudgedItem, Vote
-from tiebreak.formats.writers.left_out import LeftOut, comparable
+from tiebreak.formats.writers.left_out import comparable
+from tiebreak.formats.writers.writer import Writer
 from tiebreak.scales import BAD
 
 WINNERS = {-1: "model_a", 0: "tie", 1: "model_b", BAD: "tie (bothbad)"}
@@ -11,19 +11,13 @@ SWAPPED = {"model_a": "model_b", "model_b": "model_a"}
 PEOPLE, MACHINES = "battles.jsonl", "machine_battles.jsonl"
 
 
-class LMArenaWriter:
+class LMArenaWriter(Writer):
     """Writes a battle for each vote; the text that was shown first is model A's."""
-
-    def __init__(self, files: ObjectFiles, left_out: LeftOut) -> None:
-        self.files, self.left_out = files, left_out
 
     def add(self, item: JudgedItem) -> None:
         """Write the votes about an item."""
         for vote in comparable(item, self.left_out, refused=["unreadable"]):
             self.files.add(MACHINES if vote.is_machine else PEOPLE, _battle(item, vote))
-
-    def close(self) -> None:
-        """Do nothing: every row has been written."""
 
 
 def _battle(item: JudgedItem, vote: Vote) -> Row:

@@ -1,13 +1,12 @@
 """MT-Bench's votes of people, judgments of pairs in two games, and scores of single answers."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 
 from tiebreak.formats.rows import Row
-from tiebreak.formats.writers.files import ObjectFiles
 from tiebreak.formats.writers.items import JudgedItem, Vote
-from tiebreak.formats.writers.left_out import LeftOut, comparable
+from tiebreak.formats.writers.left_out import comparable
+from tiebreak.formats.writers.writer import Writer, by_pass
 
 PEOPLE = "human_judgments.jsonl"
 WINNERS = {-1: "model_a", 0: "tie", 1: "model_b"}
@@ -19,11 +18,8 @@ NO_SCORE = -1
 _TURN = re.compile(r"(.+)/(\d+)", re.DOTALL)
 
 
-class MTBenchWriter:
+class MTBenchWriter(Writer):
     """Writes votes of people, and for each machine its judgments of pairs or its scores."""
-
-    def __init__(self, files: ObjectFiles, left_out: LeftOut) -> None:
-        self.files, self.left_out = files, left_out
 
     def add(self, item: JudgedItem) -> None:
         """Write the votes about an item."""
@@ -36,15 +32,8 @@ class MTBenchWriter:
                 self.files.add(PEOPLE, _vote(item, vote))
         self._games(item, [vote for vote in votes if vote.is_machine])
 
-    def close(self) -> None:
-        """Do nothing: every row has been written."""
-
     def _games(self, item: JudgedItem, votes: Iterable[Vote]) -> None:
-        passes: dict[tuple[str, str], dict[str, Vote]] = defaultdict(dict)
-        for vote in votes:
-            order = vote.order or {True: "ab", False: "ba", None: ""}[vote.shows_a_first]
-            passes[vote.rater, vote.run][order] = vote
-        for (rater, _), by_order in passes.items():
+        for (rater, _), by_order in by_pass(votes).items():
             if set(by_order) == set(GAMES.values()):
                 file = f"{self.files.name_for(rater)}_pair.jsonl"
                 self.files.add(file, _judgment(item, by_order))

@@ -4,17 +4,18 @@ from tiebreak.formats.rows import Row
 from tiebreak.formats.writers.files import ObjectFiles
 from tiebreak.formats.writers.items import JudgedItem, Vote
 from tiebreak.formats.writers.left_out import LeftOut, comparable
+from tiebreak.formats.writers.writer import Writer
 
 TEST_SET = "testset-v1.json"
 RESULTS = {-1: 1, 0: 0, 1: 2}
 ANNOTATORS = 3
 
 
-class PandaLMWriter:
+class PandaLMWriter(Writer):
     """Writes the items that exactly three people rated, and what machines said about these."""
 
     def __init__(self, files: ObjectFiles, left_out: LeftOut) -> None:
-        self.files, self.left_out = files, left_out
+        super().__init__(files, left_out)
         self._next = 0
 
     def add(self, item: JudgedItem) -> None:
@@ -39,9 +40,6 @@ class PandaLMWriter:
                 row = {"idx": self._next, "machine_result": verdict}
                 self.files.add(name, row | {key: fact for key, fact in facts.items() if fact})
         self._next += 1
-
-    def close(self) -> None:
-        """Do nothing: every row has been written."""
 
 
 def _reason(item: JudgedItem, people: list[Vote]) -> str:
