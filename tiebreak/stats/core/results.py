@@ -1,8 +1,8 @@
 """Estimates: values with intervals, or the reason why a value or an interval is undefined."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self
 
 JsonValue = float | int | str | dict[str, str] | list[dict[str, Any]] | None
@@ -188,6 +188,26 @@ class NamedEstimates:
             One entry for each field.
         """
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def mapped(estimate: Estimate, function: Callable[[float], float]) -> Estimate:
+    """Return an increasing function of an estimate, with its interval."""
+    if not estimate.is_defined:
+        return estimate
+    narrower = tuple(
+        replace(one, low=function(one.low), high=function(one.high)) for one in estimate.narrower
+    )
+    ends = (
+        (function(estimate.low), function(estimate.high)) if estimate.has_interval else (NAN, NAN)
+    )
+    return replace(
+        estimate,
+        value=function(estimate.value),
+        low=ends[0],
+        high=ends[1],
+        standard_error=NAN,
+        narrower=narrower,
+    )
 
 
 def undefined(reason: str, n: int = 0) -> Estimate:

@@ -174,10 +174,7 @@ def joint_rank_sets(
     """Return the rank sets of systems by values that are estimated together, in the order of names."""
     m = len(names)
     pairs = list(combinations(range(m), 2))
-    contrasts = np.zeros((m, len(pairs)))
-    for column, (first, second) in enumerate(pairs):
-        contrasts[first, column], contrasts[second, column] = 1, -1
-    differences = joint.combined(contrasts)
+    differences = joint.differences(pairs)
     shown = np.zeros((m, m), dtype=np.bool_)  # row better than column
     signs = _signs(differences, joint_level(differences, confidence_level))
     for (first, second), sign in zip(pairs, signs, strict=True):
@@ -221,8 +218,11 @@ class Joint:
         values, sizes = fitted.values, fitted.sizes
         return cls(values, fitted.covariances, np.eye(len(values)), *sizes)
 
-    def combined(self, contrasts: FloatArray) -> "Joint":
-        """Return differences of the means, shape (means, differences)."""
+    def differences(self, pairs: Sequence[tuple[int, int]]) -> "Joint":
+        """Return the first mean of each pair minus the second."""
+        contrasts = np.zeros((len(self.value), len(pairs)))
+        for column, (first, second) in enumerate(pairs):
+            contrasts[first, column], contrasts[second, column] = 1, -1
         fewest = [
             np.where(contrasts != 0, n[:, None], np.inf).min(axis=0)
             for n in (self.n_instances, self.n_raters)

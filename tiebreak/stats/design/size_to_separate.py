@@ -103,10 +103,7 @@ def neighbours(
     joint = Joint.of(list(means.values()))
     order = sorted(range(len(names)), key=lambda k: (-joint.value[k], names[k]))
     pairs = list(combinations(order, 2))
-    contrasts = np.zeros((len(names), len(pairs)))
-    for column, (first, second) in enumerate(pairs):
-        contrasts[first, column], contrasts[second, column] = 1, -1
-    every = joint.combined(contrasts)
+    every = joint.differences(pairs)
     level = joint_level(every, confidence_level)
     half_widths = student_t.ppf((1 + level) / 2, every.freedom) * np.sqrt(every.variance)
     of_pair = {pair: k for k, pair in enumerate(pairs)}

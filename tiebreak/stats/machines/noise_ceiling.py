@@ -1,10 +1,8 @@
 """The best agreement with one annotator that any machine could reach."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from tiebreak.stats.core.results import Estimate
+from tiebreak.stats.core.results import Estimate, mapped
 from tiebreak.stats.core.validation import check_at_least
 
 
@@ -51,16 +49,4 @@ def noise_ceiling(equal_labels: Estimate, *, labels: int) -> Estimate:
     def bound(share: float) -> float:
         return float(1 + np.sqrt((labels - 1) * max(labels * share - 1, 0.0))) / labels
 
-    if not equal_labels.is_defined:
-        return equal_labels
-    narrower = tuple(
-        replace(one, low=bound(one.low), high=bound(one.high)) for one in equal_labels.narrower
-    )
-    return replace(
-        equal_labels,
-        value=bound(equal_labels.value),
-        low=bound(equal_labels.low),
-        high=bound(equal_labels.high),
-        standard_error=float("nan"),
-        narrower=narrower,
-    )
+    return mapped(equal_labels, bound)

@@ -1,6 +1,5 @@
 """How reliable several ratings of an item are together: their majority label, or their mean."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from math import comb
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.core.results import NAN, Estimate, undefined
+from tiebreak.stats.core.results import Estimate, mapped, undefined
 from tiebreak.stats.core.validation import FloatArray, as_numbers, check_at_least
 
 MAX_PAIRS = 300_000
@@ -83,7 +82,7 @@ def majority_agreement(kappa: Estimate, shares: npt.ArrayLike, *, ratings: int) 
         joint = np.exp(ways[:, None] + ways[None, :] + logs.sum(axis=2) + whole)
         return float((joint * (chosen @ chosen.T)).sum())
 
-    return _mapped(kappa, probability)
+    return mapped(kappa, probability)
 
 
 def spearman_brown(reliability: Estimate, *, ratings: int) -> Estimate:
@@ -129,28 +128,8 @@ def spearman_brown(reliability: Estimate, *, ratings: int) -> Estimate:
 
     if reliability.is_defined and of_mean(reliability.value) < -1:
         return undefined(TOO_NEGATIVE, n=reliability.n)
-    found = _mapped(reliability, of_mean)
+    found = mapped(reliability, of_mean)
     return replace(found, low=max(found.low, -1.0)) if found.has_interval else found
-
-
-def _mapped(estimate: Estimate, function: Callable[[float], float]) -> Estimate:
-    """Return an increasing function of an estimate, with its interval."""
-    if not estimate.is_defined:
-        return estimate
-    narrower = tuple(
-        replace(one, low=function(one.low), high=function(one.high)) for one in estimate.narrower
-    )
-    ends = (
-        (function(estimate.low), function(estimate.high)) if estimate.has_interval else (NAN, NAN)
-    )
-    return replace(
-        estimate,
-        value=function(estimate.value),
-        low=ends[0],
-        high=ends[1],
-        standard_error=NAN,
-        narrower=narrower,
-    )
 
 
 def _compositions(total: int, parts: int) -> FloatArray:
