@@ -14,7 +14,7 @@ from annotation.models import Rating
 from jobs.models import Job
 from metrics.results.selectors import source_of
 from studies.models import Generation, Study
-from tests.annotation.imports.test_import_pages import UPLOAD, ada, folder, upload
+from tests.annotation.imports.test_import_pages import UPLOAD, folder, upload
 from tests.pages import codes_on, levels_on, page_of
 from tests.paths import ROOT
 from tests.tiebreak.formats.readers.files import MADE_UP
@@ -23,7 +23,7 @@ from tiebreak.formats.layouts import read_existing
 from tiebreak.formats.readers import recognised
 from tiebreak.report import build_report
 
-__all__ = ["ada", "folder"]
+__all__ = ["folder"]
 pytestmark = pytest.mark.django_db
 FILES = ROOT / "tests" / "cases"
 WITHOUT_RATINGS = {"prolific", "inspect", "lm-eval", "messages"}
@@ -73,7 +73,7 @@ def numbers_in(seen):
     return re.findall(r"\d+", seen.sentence)
 
 
-def test_a_matrix_becomes_a_closed_study(client, ada):
+def test_a_matrix_becomes_a_closed_study(client, ruth):
     address = upload(client, MATRIX, "my_matrix.csv")
     page = client.get(address)
     assert page_of(page) == "ratings"
@@ -89,7 +89,7 @@ def test_a_matrix_becomes_a_closed_study(client, ada):
     assert levels_on(client.get(answer["Location"]))[0] == "success"
 
 
-def test_a_long_table_with_other_names_is_corrected(client, ada):
+def test_a_long_table_with_other_names_is_corrected(client, ruth):
     other = LONG.replace(b"annotator", b"who").replace(b"rating", b"given")
     address = upload(client, other, begin="ratings")
     page = client.get(address)
@@ -103,7 +103,7 @@ def test_a_long_table_with_other_names_is_corrected(client, ada):
     assert Rating.objects.count() == 18
 
 
-def test_labels_of_raters_and_criteria_are_chosen_and_what_is_typed_is_kept(client, ada):
+def test_labels_of_raters_and_criteria_are_chosen_and_what_is_typed_is_kept(client, ruth):
     address = upload(client, MATRIX, "m.csv")
     roles = {
         "role-1": "label",
@@ -122,7 +122,7 @@ def test_labels_of_raters_and_criteria_are_chosen_and_what_is_typed_is_kept(clie
     assert not Study.objects.exists()
 
 
-def test_a_scale_is_chosen_and_a_wrong_one_is_refused(client, ada):
+def test_a_scale_is_chosen_and_a_wrong_one_is_refused(client, ruth):
     address = upload(client, MATRIX, "m.csv")
     page = client.get(address)
     for scale, code in (("ordinal:1..3", None), ("sideways:1", "unknown_scale")):
@@ -135,7 +135,7 @@ def test_a_scale_is_chosen_and_a_wrong_one_is_refused(client, ada):
     assert Study.objects.get().criteria.get().scale == "interval:1..5"
 
 
-def test_a_platforms_file_is_known_and_can_be_read_as_a_table(client, ada):
+def test_a_platforms_file_is_known_and_can_be_read_as_a_table(client, ruth):
     batch = (FILES / "mturk_batch.csv").read_bytes()
     address = upload(client, batch, "batch.csv")
     address = address.replace("/kind/", "/ratings/")
@@ -148,13 +148,13 @@ def test_a_platforms_file_is_known_and_can_be_read_as_a_table(client, ada):
     assert Rating.objects.filter(assignment__hit__study=Study.objects.get()).count() == 12
 
 
-def test_a_platforms_file_that_is_no_table_is_read(client, ada):
+def test_a_platforms_file_that_is_no_table_is_read(client, ruth):
     content = (FILES / "labelstudio_choices.json").read_bytes()
     assert create(client, ratings_page(upload(client, content, "ls.json"))).status_code == 302
     assert Rating.objects.count() == 12
 
 
-def test_a_table_that_has_texts_and_ratings_asks(client, ada):
+def test_a_table_that_has_texts_and_ratings_asks(client, ruth):
     page = client.get(upload(client, CASES["dialogue.csv"].content, "dialogue.csv"))
     assert page_of(page) == "kind"
     assert page.context["is_rather_ratings"]
@@ -162,7 +162,7 @@ def test_a_table_that_has_texts_and_ratings_asks(client, ada):
     assert (page_of(short), short.context["is_rather_ratings"]) == ("kind", False)
 
 
-def test_a_sheet_is_chosen(client, ada):
+def test_a_sheet_is_chosen(client, ruth):
     book = openpyxl.Workbook()
     for row in ([f"note {n}"] for n in range(3)):
         book.active.append(row)
@@ -177,14 +177,14 @@ def test_a_sheet_is_chosen(client, ada):
     assert client.post(address, form_of(page, do="create")).status_code == 302
 
 
-def test_the_same_ratings_twice_ask(client, ada):
+def test_the_same_ratings_twice_ask(client, ruth):
     create(client, upload(client, MATRIX, "m.csv"))
     address = upload(client, MATRIX, "m.csv")
     assert "known_dataset" in codes_on(create(client, address))
     assert create(client, address, use_known="on").status_code == 302
 
 
-def test_many_ratings_are_imported_by_a_worker_and_all_of_them(client, ada, settings):
+def test_many_ratings_are_imported_by_a_worker_and_all_of_them(client, ruth, settings):
     settings.TIEBREAK_IMPORT_AT_ONCE_BYTES = 2000
     rows = b"".join(b"%d,%d,%d,%d\n" % (n, n % 5, n % 4, n % 3) for n in range(3000))
     address = upload(client, b"item,ann1,ann2,ann3\n" + rows)
@@ -211,7 +211,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_files_are_refused_by_name_and_nothing_is_stored(name, client, ada, settings):
+def test_bad_files_are_refused_by_name_and_nothing_is_stored(name, client, ruth, settings):
     settings.TIEBREAK_MAX_UNPACKED_BYTES = 20_000_000
     answer = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile(name, BAD[name])})
     if answer.status_code == 302:
@@ -227,7 +227,7 @@ def test_bad_files_are_refused_by_name_and_nothing_is_stored(name, client, ada, 
     assert not Rating.objects.exists()
 
 
-def test_a_rating_with_the_character_nul_stores_nothing(client, ada):
+def test_a_rating_with_the_character_nul_stores_nothing(client, ruth):
     """A database refuses it, so that a reader must."""
     rows = b'{"item": "a\\u0000", "annotator": "x", "rating": 1}\n' * 2
     answer = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile("z.jsonl", rows)})
