@@ -1,12 +1,9 @@
-"""A new study from an uploaded file: the two pages, imports by a worker, and who may see them."""
+"""A new study from an uploaded file: the page of the file and the page of its columns."""
 
 import csv
 import io
-import os
 import re
 import shutil
-import time
-from pathlib import Path
 
 import openpyxl
 import pytest
@@ -15,24 +12,24 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils.html import escape
 
-from annotation.imports import import_jobs
-from annotation.imports.import_jobs import ImportRequest, start_import
-from annotation.imports.kept_uploads import KeptUpload, keep_upload, kept_upload
+from annotation.imports.kept_uploads import KeptUpload
 from annotation.imports.sample_files import SAMPLE_FILES
 from annotation.views.imports import title_of
-from jobs.models import Job
-from jobs.worker import run_job
 from recruitment.services.launch_checks import launch_checks
-from studies.data.table_import import Choice
 from studies.models import Dataset, Generation, Instance, Study
 from tests.pages import codes_on, levels_on, numbers_in, page_of
-from tests.refusals import refused
 from tests.tiebreak.formats.readers.files import FOLDERS
 from tests.tiebreak.formats.tables.cases import CASES, delimited
 
 pytestmark = pytest.mark.django_db
+
+
 UPLOAD = "annotation:new-study"
+
+
 TABLE = CASES["mockup.csv"].content
+
+
 FLAWED = TABLE + b"cnn-99,A source,,A text of vicuna,news,3\r\n"
 
 
@@ -185,9 +182,6 @@ def test_problems_that_are_equal_are_one_line_of_the_page_and_all_of_the_downloa
     assert len(rows.splitlines()) == 3
 
 
-# The first page.
-
-
 def test_it_works(client, ruth):
     address = upload(client)
     page = client.get(address)
@@ -199,13 +193,6 @@ def test_it_works(client, ruth):
     assert (study.title, study.memberships.get().user) == ("Two summarisers", ruth)
     assert Generation.objects.count() == 24
     assert levels_on(client.get(answer["Location"])) == ["success", "warning"]  # columns left out
-
-
-def test_the_upload_is_deleted_with_the_import(client, ruth, folder):
-    address = upload(client)
-    assert len(list(folder.iterdir())) == 1
-    create(client, address)
-    assert list(folder.iterdir()) == []
 
 
 def test_several_logs_are_one_study_of_their_systems(client, ruth):
@@ -220,35 +207,6 @@ def test_several_logs_are_one_study_of_their_systems(client, ruth):
     ]
     assert Generation.objects.count() == 8
     assert "2 samples are in both logs" in page.content.decode()
-
-
-def test_no_file_is_told(client, ruth):
-    page = client.post(reverse(UPLOAD), {})
-    assert page.context["form"].has_error("__all__", code="no_file")
-
-
-def test_an_upload_past_the_limit_is_refused(client, ruth, settings):
-    settings.TIEBREAK_MAX_UPLOAD_BYTES = 100
-    page = client.post(reverse(UPLOAD), {"file": SimpleUploadedFile("t.csv", TABLE)})
-    assert page.context["form"].has_error("file", code="upload_too_large")
-
-
-@pytest.mark.parametrize(
-    "name", ["../../evil.csv", "/etc/evil.csv", "..", ".hidden.csv", "a" * 300, "\U0001f600" * 300]
-)
-def test_a_file_name_cannot_leave_its_folder(name, client, ruth, folder):
-    keep_upload(
-        upload=SimpleUploadedFile("t", TABLE, None) if name == ".." else _named(name), by=ruth
-    )
-    for path in folder.rglob("*"):
-        assert path.resolve().is_relative_to(folder.resolve())
-    assert not (folder.parent / "evil.csv").exists()
-
-
-def _named(name):
-    file = SimpleUploadedFile("t.csv", TABLE)
-    file._name = name  # a browser that sends a path, past Django's own check
-    return file
 
 
 @pytest.mark.sampled(3)
@@ -272,9 +230,6 @@ def test_every_sample_file_is_imported_without_a_correction(sample, client, ruth
 
 def test_there_are_no_other_samples(client, ruth):
     assert client.get(reverse("annotation:sample-file", args=["evil.csv"])).status_code == 404
-
-
-# The second page.
 
 
 def test_roles_and_names_are_corrected_by_hand(client, ruth):
@@ -377,154 +332,6 @@ def test_the_same_table_twice_asks(client, ruth):
     assert Study.objects.count() == 1
     assert client.post(address, form_of(page, do="create", use_known="on")).status_code == 302
     assert (Study.objects.count(), Dataset.objects.count()) == (2, 1)
-
-
-def test_an_upload_is_for_its_researcher_only(client, ruth):
-    address = upload(client)
-    for user in (
-        User.objects.create_user("bob", is_staff=True),
-        User.objects.create_superuser("x"),
-    ):
-        client.force_login(user)
-        assert client.get(address)["Location"] == reverse(UPLOAD)
-        assert client.post(f"{address}problems.csv", {}).status_code == 404
-
-
-def test_a_token_that_was_changed_opens_nothing(client, ruth):
-    address = upload(client)
-    assert client.get(f"{address[:-4]}x/")["Location"] == reverse(UPLOAD)
-
-
-def test_uploads_expire(client, ruth, folder, monkeypatch):
-    kept = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
-    long_ago = time.time() - 25 * 3600
-    os.utime(folder / kept.id, (long_ago, long_ago))
-    keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
-    assert not kept.path.exists()
-    with refused("upload_gone"):
-        kept_upload(token=kept.token, by=ruth)
-    fresh = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
-    monkeypatch.setattr("django.core.signing.time.time", lambda: time.monotonic() + 1e10)
-    with refused("upload_gone"):
-        kept_upload(token=fresh.token, by=ruth)
-
-
-# Imports by a worker.
-
-
-@pytest.fixture
-def large(settings):
-    settings.TIEBREAK_IMPORT_AT_ONCE_BYTES = 100
-
-
-def test_a_large_table_is_imported_by_a_worker(client, ruth, large, folder):
-    answer = create(client, upload(client), title="Large")
-    job = Job.objects.get()
-    assert answer["Location"] == reverse("annotation:import", args=[job.public_id])
-    page = client.get(answer["Location"])
-    assert (job.status, page.context["study"]) == ("done", Study.objects.get())
-    assert job.done == job.total == 12
-    assert list(folder.iterdir()) == []
-
-
-def test_a_large_bundle_is_imported_by_a_worker(client, ruth, large):
-    content = client.get(reverse("annotation:sample-file", args=["bundle.zip"])).content
-    page = client.get(upload(client, content, "bundle.zip"))
-    assert page.context["study"] == Study.objects.get()
-
-
-def test_a_refused_import_lists_its_problems_and_can_leave_them_out(client, ruth, large):
-    page = client.get(create(client, upload(client, FLAWED))["Location"])
-    job = page.context["job"]
-    assert (job.status, page.context["n_problems"]) == ("failed", 1)
-    assert not Study.objects.exists()
-    problems = client.get(reverse("annotation:import-problems", args=[job.public_id]))
-    assert b"14,bart_summary" in problems.content
-    back = f"{reverse('annotation:import-columns', args=[page.context['token']])}?import={job.public_id}"
-    assert page_of(client.get(back)) == "columns"
-    again = client.post(
-        reverse("annotation:repeat-import", args=[job.public_id]), {"leave_out": "1"}
-    )
-    assert client.get(again["Location"]).context["study"] == Study.objects.get()
-    assert Instance.objects.count() == 12
-
-
-def test_an_import_of_a_known_dataset_asks(client, ruth, large):
-    create(client, upload(client))
-    page = client.get(create(client, upload(client))["Location"])
-    assert "known_dataset" in codes_on(page)
-    job = page.context["job"]
-    client.post(reverse("annotation:repeat-import", args=[job.public_id]), {"use_known": "1"})
-    assert (Study.objects.count(), Dataset.objects.count()) == (2, 1)
-
-
-def test_an_import_is_seen_by_its_researcher_and_superusers_only(client, ruth, large):
-    create(client, upload(client, FLAWED))
-    job = Job.objects.get()
-    names = ("import", "import-state", "import-problems")
-    addresses = [reverse(f"annotation:{name}", args=[job.public_id]) for name in names]
-    client.force_login(User.objects.create_user("bob", is_staff=True))
-    assert {client.get(address).status_code for address in addresses} == {404}
-    for name in ("repeat-import", "stop-import"):
-        assert client.post(reverse(f"annotation:{name}", args=[job.public_id])).status_code == 404
-    client.force_login(User.objects.create_superuser("root"))
-    assert {client.get(address).status_code for address in addresses} == {200}
-
-
-def request_of(ruth):
-    upload = keep_upload(upload=SimpleUploadedFile("t.csv", TABLE), by=ruth)
-    return ImportRequest(upload, ruth, title="T", choice=Choice())
-
-
-def queued(ruth, monkeypatch):
-    monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
-    return start_import(request_of(ruth))
-
-
-def test_an_import_that_was_stored_is_not_stored_again(ruth, monkeypatch):
-    """As after a worker that died between storing the study and saying that it is done."""
-    job = queued(ruth, monkeypatch)
-    monkeypatch.setattr(import_jobs, "_note", lambda *_, **__: exit_now())
-    with pytest.raises(SystemExit):
-        run_job(job_id=job.pk)
-    monkeypatch.undo()
-    assert Study.objects.count() == 1
-    Job.objects.filter(pk=job.pk).update(status="running")
-    job.chunks.update(status="waiting", claim="", lease_until=None)
-    run_job(job_id=job.pk)
-    job.refresh_from_db()
-    assert (Study.objects.count(), job.status) == (1, "done")
-
-
-def exit_now():
-    raise SystemExit
-
-
-def test_an_import_that_is_stopped_while_it_is_stored_stores_nothing(ruth, monkeypatch):
-    job = queued(ruth, monkeypatch)
-    note_study = import_jobs._note_study
-
-    def stopped(job, study):
-        Job.objects.filter(pk=job.pk).update(status="stopped")
-        note_study(job, study)
-
-    monkeypatch.setattr(import_jobs, "_note_study", stopped)
-    run_job(job_id=job.pk)
-    assert (Study.objects.count(), Dataset.objects.count()) == (0, 0)
-
-
-def test_one_upload_is_imported_once_at_a_time(ruth, monkeypatch):
-    monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
-    wanted = request_of(ruth)
-    start_import(wanted)
-    with refused("job_unfinished"):
-        start_import(wanted)
-
-
-def test_the_upload_stays_until_the_import_succeeds(ruth, large, client):
-    create(client, upload(client, FLAWED))
-    token = Job.objects.get().options["token"]
-    assert Path(kept_upload(token=token, by=ruth).path).is_file()
 
 
 def csv_of(**columns):
@@ -670,13 +477,6 @@ def test_empty_cells_that_repeat_the_value_above_are_filled_by_one_button(client
     instances = Study.objects.get().dataset.instances.order_by("key")
     assert [one.key for one in instances] == [f"q{k}" for k in range(5)]
     assert all(one.source and one.generations.count() == 2 for one in instances)
-
-
-def test_a_worker_fills_cells_as_the_page_said(client, ruth):
-    kept = keep_upload(upload=SimpleUploadedFile("t.csv", blocks_file()), by=ruth)
-    choice = Choice(fill_down=("id", "prompt"))
-    run_job(job_id=start_import(ImportRequest(kept, ruth, title="Trees", choice=choice)).pk)
-    assert Generation.objects.filter(instance__key="q3").count() == 2
 
 
 def test_texts_that_nothing_compares_are_no_normal_import(client, ruth):

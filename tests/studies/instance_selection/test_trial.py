@@ -7,7 +7,7 @@ from jobs.worker import run_job
 from studies import model_servers
 from studies.instance_selection.trial import TRIED, start_trial
 from studies.models import Generation, System
-from tests.jobs.test_jobs import Scripted, bare_study
+from tests.jobs.scripted import Scripted, bare_study
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled

@@ -10,7 +10,7 @@ from annotation.imports.study_import import import_study
 from jobs.models import Job
 from studies.instance_selection.written_fields import write_field, writers_of
 from studies.models import Instance, Study, StudyEvent
-from tests.jobs.test_jobs import Scripted, bare_study
+from tests.jobs.scripted import Scripted, bare_study
 from tests.refusals import refused
 from tests.studies.factories import make_open_study
 from tiebreak.formats.shown_fields import field_texts, metadata_text
