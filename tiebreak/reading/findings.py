@@ -70,8 +70,8 @@ STRATA = {
     ("systems", "undefined"): "systems not named",
 }
 RANGE = re.compile(r"(-?[\d.]+)<=separability<=?(-?[\d.]+)")
-# The bands of separability, which are relative: from the study's lowest to its highest.
-BANDS = ("most alike", "more alike", "less alike", "least alike")
+# How texts are in the bands of separability, which are relative: from the study's lowest to its highest.
+BANDS = ("most alike", "alike", "different", "most different")
 # What the name of a band need not say below a heading.
 SAID_ABOVE = "separability "
 

@@ -171,13 +171,13 @@ def test_a_heading_on_agreement_says_where_only_as_the_intervals_do():
         alphas: dict[str, list[Estimate]] = {}
         for one in section.strata:
             alphas.setdefault(one.stratifier, []).append(one.human_human.krippendorff_alpha)
-        if "alike" in where:
+        if "texts" in where:
             most, least = alphas["separability"][0], alphas["separability"][-1]
-            claims_least = where != "; where texts are least alike, not shown"
+            claims_least = where != "; where texts are most different, not shown"
             assert is_shown(least) or not claims_least
             assert (where == "; where texts are most alike, not shown") == (not is_shown(most))
-            assert least.low > most.high or ", more where texts are least" not in where
-            assert most.low > least.high or ", more where texts are most" not in where
+            assert least.low > most.high or ", more where texts are most different" not in where
+            assert most.low > least.high or ", more where texts are most alike" not in where
         elif where:
             kind = "systems" if "pairs" in where else "category"
             known = [one for one in alphas[kind] if one.has_interval]
