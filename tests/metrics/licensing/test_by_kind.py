@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from annotation.models import Rating
 from metrics.licensing import by_kind
@@ -25,6 +26,11 @@ def test_the_page_says_on_which_kinds_a_machine_passes(study, admin_client):
     assert "hard" in shown["Undecided"].items
     page = admin_client.get(reverse("metrics:results-tab", args=[study.pk, "machines"]))
     assert page.content.decode().count("data-kinds") == len(page.context["by_kind"]) >= 2
+    # Of which kinds too little is known is a line below the table, and no verdict on a rater.
+    rows = fromstring(page.content).xpath("//tr[@data-kinds]/th")
+    assert [row.text_content() for row in rows] == [
+        row.machine for row, _ in page.context["by_kind"] if row.machine
+    ]
 
 
 def test_evidence_of_older_ratings_is_not_shown(study):

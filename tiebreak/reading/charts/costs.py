@@ -11,17 +11,17 @@ from tiebreak.reading.charts.chart import (
     SIZES,
     Chart,
     x_axis,
-    x_grid,
     y_grid,
 )
 from tiebreak.reading.charts.curves import Series, drawn_points, field_chart
-from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, width_of
+from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, width_of
 from tiebreak.stats import Estimate
 
 LINE = LINE_HEIGHT / SIZES["field"]  # of the height of a plot
-NARROW = 230  # pixels of the width of the narrowest plot, in which names take most of it
+# Pixels of the width of the narrowest plot, in which names take most of it, and of one on a wide screen.
+NARROW, WIDE = 230, 1100
 ASIDE = 10  # pixels between a mark and its name
-GAP = ASIDE / NARROW
+FREE = 0.35  # of a step, from the left end to what is free
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Decades(Axis):
-    """An axis between two powers of ten, with a tick at each; what is free stands at its left end."""
+    """An axis between two powers of ten, with a tick at each; what is free stands left of them."""
 
     has_free: bool = False
 
@@ -67,7 +67,7 @@ class Decades(Axis):
         return cls(low, max(ceil(max(known)), low + 1), has_free=has_free)
 
     def at(self, value: float) -> float:
-        return super().at(log10(value)) if value > 0 else 0.0
+        return super().at(log10(value) if value > 0 else self.low + FREE)
 
     def ticks(self) -> list[float]:
         first, *others = (10.0**n for n in range(int(self.low), int(self.high) + 1))
@@ -99,11 +99,14 @@ def cost_chart(
     low, high = padded([*ends, bound.value])
     y = Axis(max(low, 0.0), min(high, 1.0))
     at_most = 1 - y.at(bound.value)
-    taken = [Box(1 - width_of(name) / NARROW, 1, at_most - LINE, at_most)] * bound.is_defined
-    labels = names_at_marks(raters, x, y, taken)
+
+    def named(canvas: Canvas, pixels: float, **shown: int) -> Iterator[str]:
+        taken = [Box(1 - width_of(name) / pixels, 1, at_most - LINE, at_most)] * bound.is_defined
+        for one in names_at_marks(raters, x, y, taken, pixels):
+            at = one.at, (one.box.top + one.box.bottom) / 2
+            yield canvas.text(at, one.words, one.style, dx=one.dx, dy=5, font_weight=600, **shown)
 
     def draw(canvas: Canvas) -> Iterator[str]:
-        yield x_grid(canvas, x)
         yield from y_grid(canvas, y)
         if among.has_interval:
             corners = (0, 1 - y.at(among.high)), (1, 1 - y.at(among.low))
@@ -112,9 +115,11 @@ def cost_chart(
             yield canvas.line((0, 1 - y.at(bound.value)), (1, 1 - y.at(bound.value)), "reference")
         for rater in raters:
             yield from drawn_points(rater, x, y, canvas)
-        for one in labels:
-            at = one.at, (one.box.top + one.box.bottom) / 2
-            yield canvas.text(at, one.words, one.style, dx=one.dx, dy=5, font_weight=600)
+        if isinstance(canvas, Fixed):
+            yield from named(canvas, canvas.width)
+        else:
+            yield from named(canvas, NARROW, data_n=0)
+            yield from named(canvas, WIDE, data_n=2)
         if bound.is_defined:
             yield canvas.text((1, 1 - y.at(bound.value)), name, "y-tick", dy=-5)
 
@@ -132,8 +137,12 @@ def cost_chart(
     )
 
 
-def names_at_marks(raters: Sequence[Series], x: Axis, y: Axis, taken: Sequence[Box]) -> list[Label]:
+def names_at_marks(
+    raters: Sequence[Series], x: Axis, y: Axis, taken: Sequence[Box], pixels: float
+) -> list[Label]:
     """Return where the names of raters stand: at their marks, or else below or above their intervals.
+
+    A plot has a width of so many pixels.
 
     A name is not on the interval of another rater, nor on what is `taken`, as far as there is room.
     Raters that are too many to differ in their marks have none.
@@ -141,11 +150,12 @@ def names_at_marks(raters: Sequence[Series], x: Axis, y: Axis, taken: Sequence[B
     marks = [(x.at(cost), rater.name, one) for rater in raters for cost, one in rater.drawn]
     if len(raters) > MAX_MARKS:
         return []
-    lines = {name: _line(at, one, y) for at, name, one in marks}
+    gap = ASIDE / pixels
+    lines = {name: _line(at, one, y, gap) for at, name, one in marks}
     choices = []
     for at, name, one in marks:
         others = [*taken, *(line for other, line in lines.items() if other != name)]
-        places = _places(at, 1 - y.at(one.value), lines[name], width_of(name) / NARROW)
+        places = _places(at, 1 - y.at(one.value), lines[name], width_of(name) / pixels)
         free = [place for place in places if not any(map(place.box.meets, others))]
         choices.append((len(free), name, free or places[:1]))
     found: list[Label] = []
@@ -155,18 +165,18 @@ def names_at_marks(raters: Sequence[Series], x: Axis, y: Axis, taken: Sequence[B
     return found
 
 
-def _line(at: float, one: Estimate, y: Axis) -> Box:
+def _line(at: float, one: Estimate, y: Axis, gap: float) -> Box:
     ends = (one.high, one.low) if one.has_interval else (one.value, one.value)
     top, bottom = (1 - y.at(end) for end in ends)
-    return Box(at - GAP / 2, at + GAP / 2, top, bottom)
+    return Box(at - gap / 2, at + gap / 2, top, bottom)
 
 
 def _places(at: float, height: float, line: Box, wide: float) -> list[Label]:
     """Return where a name has room in the plot, or if it has none, at the right of its mark."""
-    middles = height, line.bottom + LINE / 2, line.top - LINE / 2
+    gap, middles = line.right - line.left, (height, line.bottom + LINE / 2, line.top - LINE / 2)
     places = [
         Label(at, Box(*ends, middle - LINE / 2, middle + LINE / 2), style, dx)
-        for middle, aside in zip(middles, (GAP, 0, 0), strict=True)
+        for middle, aside in zip(middles, (gap, 0, 0), strict=True)
         for ends, style, dx in (
             ((at + aside, at + aside + wide), "start", ASIDE * bool(aside)),
             ((at - aside - wide, at - aside), "y-tick", -ASIDE * bool(aside)),

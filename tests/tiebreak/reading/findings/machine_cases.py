@@ -125,7 +125,7 @@ STANDING_IN = (
     Case(
         "it is not shown that the one that does not pass agrees less often",
         lambda: in_table(0.25),
-        ("0.65, annotators 0.70: not shown to agree less often.",),
+        ("0.65 against 0.70 between annotators; that it agrees less often is not shown.",),
         (),
     ),
     Case(
@@ -144,8 +144,7 @@ STANDING_IN = (
         "the table's reason where the machine agrees as often as annotators do",
         lambda: in_table(0.25, agreement=(0.66, 0.8)),
         (
-            FEW.capitalize(),
-            "(0.73, annotators 0.70)",
+            f"0.73 against 0.70 between annotators; {FEW} to decide.",
             "shown to match 1 of 4 annotators; 2 are needed",
         ),
     ),
@@ -153,7 +152,7 @@ STANDING_IN = (
         "the table's reason where all are below annotators",
         lambda: in_table(0.2, agreement=(0.4, 0.6)),
         (
-            "0.50, annotators 0.70: agrees less often.",
+            "0.50 against 0.70 between annotators: agrees less often.",
             "shown to match 1 of 4 annotators; 2 are needed",
         ),
     ),

@@ -9,9 +9,10 @@ import pytest
 from tests.metrics.studies import report_of
 from tests.tiebreak.reading.figures.machines.test_stand_in import RULE, rows
 from tiebreak.reading.charts.axes import Axis
-from tiebreak.reading.charts.chart import LINE_HEIGHT, WIDTH
-from tiebreak.reading.charts.costs import Box, Decades, names_at_marks
+from tiebreak.reading.charts.chart import LINE_HEIGHT
+from tiebreak.reading.charts.costs import NARROW, Box, Decades, names_at_marks
 from tiebreak.reading.charts.curves import Series
+from tiebreak.reading.charts.svg import width_of
 from tiebreak.reading.figures.machines.costs import DEARER, TITLE, cost_figure
 from tiebreak.reading.figures.machines.stand_in import BEST_POSSIBLE
 from tiebreak.report.model.report import CriterionSection
@@ -39,20 +40,34 @@ def test_each_rater_is_a_point_at_its_cost_and_a_simple_rule_is_free(section):
     assert drawing.count("<title>") == 1 + len(figure.rows)  # and what the picture shows
     assert re.findall(r">(free|[0-9.]+)</text>", drawing)[-4:] == ["free", "1", "10", "100"]
     assert drawing.count("fill-opacity") == 1
-    # Names stand at the marks, and nothing else names them.
+    # Names stand at the marks, and nothing else names them; where there is room, to their right.
     page = figure.chart.page()
     assert 'class="key"' not in page
-    for name in ("annotators", JUDGE, RULE, BEST_POSSIBLE):
-        assert page.count(f">{name}</text>") == 1
+    assert page.count(f">{BEST_POSSIBLE}</text>") == 1
+    for name in ("annotators", JUDGE, RULE):
+        shown = re.findall(rf'data-n="(.)"[^>]*>{name}</text>', page)
+        assert shown == ["0", "2"]
+        assert drawing.count(f">{name}</text>") == 1
+    assert page.count('class="start" dx="10" dy="5" font-weight="600" data-n="2"') == 3
+    # Lines go across only.
+    (grid,) = re.findall(r'<path d="([^"]*)" class="grid"/>', page)
+    assert set(re.findall("[HV]", grid)) == {"H"}
 
 
 def test_names_at_marks_do_not_stand_on_each_other(section):
-    """Two raters with nearly one cost and one share have their names below each other."""
+    """Two raters with nearly one cost and one share have their names beside or below each other."""
     figure = cost_figure(section, {"annotators": 0.011, JUDGE: 0.01}, "EUR")
-    texts = re.findall(r'x="([0-9.]+)" y="([0-9.]+)"[^>]*font-weight="600"', figure.chart.file())
+    texts = re.findall(
+        r'x="([0-9.]+)" y="([0-9.]+)"([^>]*)dx="([-0-9]+)"[^>]*font-weight="600"[^>]*>([^<]*)<',
+        figure.chart.file(),
+    )
     assert len(texts) == 3
-    for (x, y), (left, top) in combinations([(float(x), float(y)) for x, y in texts], 2):
-        assert abs(x - left) > WIDTH / 4 or abs(y - top) >= LINE_HEIGHT - 1
+    boxes = []
+    for x, y, style, dx, words in texts:
+        start = float(x) + int(dx) - width_of(words) * ("end" in style)
+        boxes.append((start, start + width_of(words), float(y)))
+    for (left, right, y), (start, end, height) in combinations(boxes, 2):
+        assert right < start or end < left or abs(y - height) >= LINE_HEIGHT - 1
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -65,7 +80,7 @@ def test_on_a_phone_no_name_stands_on_another_rater_where_there_is_room_elsewher
         raters.append(Series("machine", f"judge {n}", ((10.0 ** rng.uniform(-2, 2), one),)))
     x = Decades.of([cost for one in raters for cost, _ in one.points])
     y = Axis(0.3, 0.9)
-    labels = {one.words: one for one in names_at_marks(raters, x, y, ())}
+    labels = {one.words: one for one in names_at_marks(raters, x, y, (), NARROW)}
     assert len(labels) == len(raters)
     crossed = 0
     for one in raters:
@@ -93,7 +108,7 @@ def test_the_heading_compares_only_prices_that_differ_by_much(section, costs):
     ("values", "ticks", "at"),
     [
         ([0.05, 12.5], [0.01, 0.1, 1, 10, 100], {0.01: 0, 1: 0.5, 100: 1}),
-        ([0, 0.05, 12.5], [0, 0.01, 0.1, 1, 10, 100], {0: 0, 0.01: 0.2, 100: 1}),
+        ([0, 0.05, 12.5], [0, 0.01, 0.1, 1, 10, 100], {0: 0.07, 0.01: 0.2, 100: 1}),
         ([1], [1, 10], {1: 0, 10: 1}),
     ],
 )
