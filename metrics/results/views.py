@@ -30,7 +30,7 @@ from metrics.results.question_pages import (
     page_named,
     parts_of,
 )
-from metrics.results.questions import SYSTEMS
+from metrics.results.questions import PLANNING, SYSTEMS
 from metrics.results.rater_rows import excluded_people
 from metrics.results.requested_report import Asked, Freshness, asked_for
 from metrics.results.sections import figure_of_section, offered_on
@@ -48,7 +48,7 @@ from tiebreak.reading.figures.figure import Figure
 from tiebreak.reading.figures.files import CONTENT_TYPES, figure_file
 from tiebreak.reading.figures.of_part import of_part, with_part_column
 from tiebreak.reading.leading_numbers import leading_numbers, scope_of
-from tiebreak.reading.messages import SEQUENCE_ABOVE
+from tiebreak.reading.messages import FORECAST_ABOVE, SEQUENCE_ABOVE
 from tiebreak.reading.shown import section_of
 from tiebreak.reading.while_open import has_sequences, still_missing, unreached, while_unreached
 from tiebreak.report import Report
@@ -228,6 +228,8 @@ def _question(shown: Shown, page: Page, right: Right) -> dict[str, Any]:
     if page.slug == SYSTEMS.slug and (stopping := unreached(about)) and has_sequences(stopping):
         caveat, scope = SEQUENCE_ABOVE, ""  # the picture's sentence says who the line applies to
     caveat = f"{caveat.removesuffix('.')}." if caveat else ""
+    if page.slug == PLANNING.slug and unreached(about) is None:  # a curve, which has no intervals
+        caveat, scope = FORECAST_ABOVE, f"{caveat} {scope}".strip()
     if page.slug == SYSTEMS.slug and not is_part:
         caveat = f"{_unrated(shown)} {caveat}".strip()
     return {

@@ -139,12 +139,12 @@ def share_of(stratum: AnyStratum, strata: Iterable[AnyStratum]) -> str:
 
 
 INSTANCES = {
-    "new": "to similar instances",
-    "dataset": "to the whole dataset",
-    "selected": "only to the selected instances",
-    "these": "only to these instances",
+    "new": "for new instances",
+    "dataset": "for the whole dataset",
+    "selected": "only for the selected instances",
+    "these": "only for these instances",
 }
-RATERS = {"new": " and to similar annotators", "these": ", not to other annotators"}
+RATERS = {"new": " and annotators like these", "these": ", not for other annotators"}
 
 
 def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
@@ -156,8 +156,7 @@ def scope_sentence(estimate: Estimate, *, of_these: bool = False) -> str:
     scope = estimate.scope
     instances = INSTANCES[scope.instances]
     raters = RATERS["these" if of_these else scope.raters]
-    which = "Numbers with an interval" if estimate.has_interval else "The figures"
-    return f"{which} generalize {instances}{raters}."
+    return f"This holds {instances}{raters}."
 
 
 DRAWN_SUFFIXES = {"selected": ON_SELECTED, "dataset": OVER_DATASET}

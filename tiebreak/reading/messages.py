@@ -94,6 +94,7 @@ SEQUENCE_ABOVE = (
     "The line stays right however often you look; the numbers below it hold for one look, at the planned"
     " number of responses."
 )
+FORECAST_ABOVE = "The dashed part is a forecast for more instances and annotators like these."
 STILL_MISSING = "{missing} of {planned} planned responses {verb} missing"
 NOTHING_SHOWN = "No finding: {}"
 WATCHED = (
@@ -106,7 +107,7 @@ WATCHED_UNITS = (
     " planning; complete instances wait for unfinished ones before them."
 )
 WATCHED_SCOPE = (
-    "The rates generalize to similar instances, not to other annotators. This assumes that tasks"
+    "The rates hold for new instances, not for other annotators. This assumes that tasks"
     " reach annotators at random, and that annotators do not arrive in blocks: if annotators of one week or"
     " channel prefer another system than those of the next, the rates may be wrong before all have come."
 )
@@ -167,7 +168,7 @@ OTHERS_AGREE = (
     "Whether new annotators would is not shown: the annotators differ in who they agree with, and"
     " there are too few of them."
 )
-REST_OF_THESE_RATERS = "Agreement with machines does not generalize to other annotators."
+REST_OF_THESE_RATERS = "Agreement with machines does not hold for other annotators."
 DESCRIBED_ONLY = (
     "Items chosen by how much annotators agree are described only, because a test among them would say"
     " nothing about other items."

@@ -11,6 +11,7 @@ from django.utils import timezone
 from lxml.html import fromstring
 
 from metrics.messages import REACHED
+from metrics.results import views
 from metrics.results.question_pages import page_named
 from metrics.results.questions import PLANNING
 from metrics.results.services import refresh_report
@@ -27,7 +28,7 @@ from tiebreak.reading.figures.planning.smallest_difference import (
     reached_at,
 )
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH, width_figures
-from tiebreak.reading.messages import NO_FINDING_YET, SEQUENCE_ABOVE
+from tiebreak.reading.messages import FORECAST_ABOVE, NO_FINDING_YET, SEQUENCE_ABOVE
 from tiebreak.reading.shown import BY_STRENGTH
 
 pytestmark = pytest.mark.django_db
@@ -211,3 +212,14 @@ def test_closing_early_says_what_it_means_and_closing_at_the_end_does_not(study)
 def test_a_study_from_elsewhere_has_no_plan(stopping_page, study):
     study.events.all().delete()
     assert "opened on this server" in stopping_page()
+
+
+def test_a_curve_without_intervals_has_the_caption_of_a_forecast(client, study, monkeypatch):
+    client.force_login(Membership.objects.get(study=study).user)
+    refresh_report(study=study)
+    address = reverse("metrics:results-tab", args=[study.pk, "planning"])
+    assert client.get(address).context["caveat"] == NO_FINDING_YET
+    monkeypatch.setattr(views, "unreached", lambda about: None)
+    page = client.get(address)
+    assert page.context["caveat"] == FORECAST_ABOVE
+    assert "This holds" in page.context["scope"]

@@ -26,8 +26,8 @@ def with_machine():
 
 def test_agreement_with_a_machine_does_not_apply_to_other_raters():
     section = with_machine()
-    assert "similar annotators" in scope_of(section, "systems")
-    assert "similar annotators" not in scope_of(section, "machines")
+    assert "annotators like these" in scope_of(section, "systems")
+    assert "annotators like these" not in scope_of(section, "machines")
     assert scope_of(section).endswith(REST_OF_THESE_RATERS)
     assert REST_OF_THESE_RATERS not in scope_of(section, "systems")
 

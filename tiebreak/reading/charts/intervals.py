@@ -32,10 +32,8 @@ LINES = {
     **{"strength": "average system", "log odds": "even odds"},
     **{"share of ratings removed": "none", "discernment": "p = 0.05", "p-value": "0.05"},
 }
-LINE_KEY, THICK_KEY = (
-    "line: 95% interval",
-    " for annotators like these, its thick part for these alone",
-)
+LINE_KEY = "line: 95% interval"
+THICK_KEY = "whole line: 95% interval for annotators like these; thick: for these alone"
 BARE_KEY = "a point without a line has no interval"
 LEAST_SPAN = 0.5  # of the possible values, on the axis of points without intervals
 Reference = tuple[float, str]
@@ -138,7 +136,7 @@ def interval_chart(
 ) -> Chart:
     """Draw a row per name with its values and intervals, or return nothing if none is defined.
 
-    ``thick`` says what the thick part of a line is, and ``rests`` on which the heading rests.
+    ``thick`` says what lines with a thick part are, and ``rests`` on which the heading rests.
 
     ``reference`` is the value to compare with, drawn as a line, and ``also`` has more of them with
     their names. ``bounds`` limit the axis.
@@ -163,7 +161,7 @@ def interval_chart(
     words = "; ".join([*said, words])
     caption = ""
     if any(mark.estimate.has_interval for mark in marks):
-        caption = LINE_KEY + thick * any(mark.estimate.narrower for mark in marks)
+        caption = thick if any(mark.estimate.narrower for mark in marks) else LINE_KEY
     rests = rests if caption else ""
     if any(mark.estimate.reason and not mark.estimate.has_interval for mark in marks):
         caption += "; " * bool(caption) + BARE_KEY

@@ -186,7 +186,7 @@ def test_what_thick_lines_are_stands_in_the_picture(section):
     )
     for mark in (plain, wide):
         chart = interval_chart([IntervalRow("a", (mark,))], finding="", label="bias", reference=0)
-        assert chart.caption == LINE_KEY + THICK_KEY * (mark is wide)
+        assert chart.caption == (THICK_KEY if mark is wide else LINE_KEY)
         assert chart.strips[-1].words == "bias"
         assert chart.caption in chart.page()
         assert chart.caption not in chart.file()

@@ -97,7 +97,7 @@ AGREEMENT = (
         lambda: agreement(with_alpha(interval(-0.1, 0.3, instances="selected", raters="these"))),
         (
             f"{NO_AGREEMENT}{SELECTED} |",
-            "Numbers with an interval generalize only to the selected instances, not to other annotators.",
+            "This holds only for the selected instances, not for other annotators.",
         ),
         (DATASET,),
     ),

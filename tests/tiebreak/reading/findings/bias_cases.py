@@ -51,7 +51,7 @@ BIASES = (
         "length alone, where sides are not known",
         lambda: bias(UNDEFINED, interval(0.1, 0.3)),
         (f"| {PREFER_LONG} |", SIMILAR_RATERS),
-        ("only to these instances", "the text shown first", "shorter texts"),
+        ("only for these instances", "the text shown first", "shorter texts"),
     ),
     Case(
         "these annotators alone",

@@ -29,10 +29,8 @@ def figure_text(figure: Figure) -> str:
 
 
 # Who the figures apply to, and headings that several modules need.
-SIMILAR_RATERS = (
-    "Numbers with an interval generalize to similar instances and to similar annotators."
-)
-THESE_RATERS = "Numbers with an interval generalize to similar instances, not to other annotators."
+SIMILAR_RATERS = "This holds for new instances and annotators like these."
+THESE_RATERS = "This holds for new instances, not for other annotators."
 SELECTED, DATASET = ", on the selected instances", ", over the dataset"
 A_WINS, B_WINS = "a wins more often than it loses", "b wins more often than it loses"
 HERE = "With these annotators, "

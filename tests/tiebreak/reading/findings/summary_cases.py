@@ -129,7 +129,7 @@ SUMMARY = (
         "the summary where α is undefined",
         lambda: summarised(without_systems(UNDEFINED)),
         ("No finding (criterion “preference”).",),
-        (ALPHA, ALPHA_ALONE, SIMILAR_RATERS, "Numbers with an interval generalize "),
+        (ALPHA, ALPHA_ALONE, SIMILAR_RATERS, "This holds "),
     ),
 )
 

@@ -147,12 +147,12 @@ WINS = (
         (
             f"{A_WINS}{DATASET}: win rate ",
             WEIGHTED,
-            "Numbers with an interval generalize to the whole dataset and to similar annotators.",
+            "This holds for the whole dataset and annotators like these.",
         ),
         (
             SELECTED,
             SIMILAR_RATERS,
-            "Numbers with an interval generalize only to the selected instances and to similar annotators.",
+            "This holds only for the selected instances and annotators like these.",
         ),
     ),
     Case(
@@ -165,16 +165,16 @@ WINS = (
         ),
         (
             f"{A_WINS}{SELECTED}: win rate ",
-            "Numbers with an interval generalize only to the selected instances and to similar annotators.",
+            "This holds only for the selected instances and annotators like these.",
         ),
-        (DATASET, "to the whole dataset", SIMILAR_RATERS),
+        (DATASET, "for the whole dataset", SIMILAR_RATERS),
     ),
     Case(
         "fewer than ten instances that all favour one system",
         lambda: wins(few_instances(9)),
         (
             TOO_FEW_ITEMS,
-            "The figures generalize only to these instances, not to other annotators.",
+            "This holds only for these instances, not for other annotators.",
         ),
         (A_WINS, NOBODY, SIMILAR_RATERS),
     ),

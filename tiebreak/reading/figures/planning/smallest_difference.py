@@ -163,7 +163,7 @@ def smallest_difference_figure(
             [Line("human-open", "forecast", ahead), Line("human", "this study", so_far)],
             finding=finding,
             x_label="ratings by annotators",
-            y_label="win rate of a pair, known to ±",
+            y_label="a pair's win rate is known to within ±",
             target=USUAL,
             target_name="usual precision:",
             unit="ratings",

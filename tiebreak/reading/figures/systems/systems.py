@@ -105,8 +105,7 @@ EACH_MACHINE_READING = (
 )
 PEOPLE = "annotators"
 RESTS_ON_THICK = "the heading rests on the thick part"
-RESTS_ON_LINE = "the heading rests on the whole line"
-ALL_AT_ONCE = " for all systems{these} at once, its thick part for one system alone"
+ALL_AT_ONCE = "whole line: 95% interval for all systems{these} at once; thick: for one alone"
 NO_MACHINES: Mapping[str, Estimates] = {}
 NO_UNRATED = "No machine rater has rated items that annotators did not."
 
@@ -163,13 +162,13 @@ def win_rates_figure(section: CriterionSection) -> Figure:
 def _as_in_heading(
     section: CriterionSection, rows: list[IntervalRow]
 ) -> tuple[list[IntervalRow], str, str]:
-    """Return the rows as drawn, what thick lines are in them, and on which line the heading rests.
+    """Return the rows as drawn, what lines with thick parts are, and what the heading rests on but whole lines.
 
     Of several systems that is the wider one that holds for all of them at once.
     """
     together = section.systems.simultaneous if section.systems else None
     if together is None or together.n_win_rates < 2:
-        rests = RESTS_ON_THICK if speaks_of_these(section) else RESTS_ON_LINE
+        rests = RESTS_ON_THICK if speaks_of_these(section) else ""
         return rows, THICK_KEY, rests
     wide, of_these = rates_of_heading(section), speaks_of_these(section)
 
@@ -183,8 +182,8 @@ def _as_in_heading(
     marks = [tuple(drawn(row.name, one) for one in row.marks) for row in rows]
     return (
         [replace(row, marks=of_row) for row, of_row in zip(rows, marks, strict=True)],
-        (ALL_AT_ONCE.format(these=" and these annotators" * of_these)),
-        RESTS_ON_LINE,
+        ALL_AT_ONCE.format(these=" and these annotators" * of_these),
+        "",
     )
 
 
