@@ -1,6 +1,7 @@
 """The table of participants: their work, their pay, and what each waits for."""
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
@@ -89,6 +90,7 @@ class Person:
     checks: CheckRecord | None
     # Why the person is worth a look.
     unusual: list[Sign] = field(default_factory=list)
+    now: datetime | None = None
 
     @property
     def participation(self) -> Participation:
@@ -137,6 +139,19 @@ class Person:
         amount = owed(self.participation) if self.can_be_paid else None
         return "" if amount is None else f"{amount} {self.participation.study.currency}"
 
+    @property
+    def waited(self) -> str:
+        """How long the last answer lies back, in short; "" if there is none."""
+        last = self.row.last_at
+        return _in_short(self.now - last) if self.now and last else ""
+
+
+def _in_short(time: timedelta) -> str:
+    hours = time.total_seconds() / 3600
+    if hours < 1:
+        return f"{max(1, round(hours * 60))} min"
+    return f"{round(hours)} h" if hours < 48 else f"{round(hours / 24)} days"
+
 
 def first_people(entries: Ledger, most: int) -> list[Person]:
     """Return the first rows of the whole ledger: who is worth a look for most reasons, then who needs a decision."""
@@ -164,8 +179,9 @@ def people_on(
     if unusual is None:
         unusual = worth_a_look([row.participation for row in rows])
     people = [
-        Person(row, records.get(row.participation.rater_id), unusual.get(row.participation.pk, []))
+        Person(row, records.get(one.rater_id), unusual.get(one.pk, []), entries.now)
         for row in rows
+        for one in [row.participation]
     ]
     return sorted(people, key=lambda person: -len(person.unusual))
 

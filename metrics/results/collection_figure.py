@@ -52,7 +52,7 @@ def progress_figure(
         if possible is None or possible >= counts.remaining:
             finding, sentence = _forecast(study, counts, now)
             rest = _rest(counts, now) if is_timed else None
-            expected = (now + rest, f"in {in_words(rest)}") if rest else None
+            expected = now + rest if rest else None
     chart = time_chart(
         moments,
         goal=planned,

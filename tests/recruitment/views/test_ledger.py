@@ -1,5 +1,6 @@
 """The researcher's pages of participants and payments."""
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -616,3 +617,16 @@ def test_of_whom_some_got_less_is_said_wherever_their_number_is(researcher_clien
     for name in ("recruitment:ledger", "metrics:dashboard"):
         page = fromstring(researcher_client.get(reverse(name, args=[study.pk])).text)
         assert "2 of the 3 paid and not excluded got less" in page.text_content(), name
+
+
+@pytest.mark.parametrize(("minutes", "says"), [(5, "5 min"), (130, "2 h"), (60 * 72, "3 days")])
+def test_what_is_due_says_since_when_and_only_that_stands_out(researcher_client, minutes, says):
+    study = paying_study(member=researcher_client.researcher)
+    complete(ann := make_participation(study, "ann"))
+    finish_participation(participation=ann)
+    (person,) = first_people(ledger(study), 5)
+    assert replace(person, now=person.row.last_at + timedelta(minutes=minutes)).waited == says
+    page = fromstring(researcher_client.get(reverse("recruitment:ledger", args=[study.pk])).text)
+    (pay,) = page.xpath("//td[@data-label='Pay']")
+    assert pay.xpath("string(strong[@class='due'])") == "waits 1 min"
+    assert "GBP" in pay.text

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
+from math import inf
 from typing import Any, ClassVar, Self
 
 from tiebreak.reading.charts.axes import Axis
@@ -36,7 +37,7 @@ NO_KEY: Key = ("", "")
 # The heights of strips in pixels; on a page they are classes, and long names make a strip higher.
 SIZES = {"row": 28, "line": 20, "gap": 8, "ticks": 22, "cell": 36, "ridge": 40, "small": 130}
 SIZES |= {"heads": 68, "cells": 58}  # of a table, which only a file has as strips
-TALL = {"small": 130, "field": 250}
+TALL = {"small": 130, "low": 190, "field": 250}
 SIZES |= TALL
 WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
 NAMES = 0.34  # of the width at most
@@ -294,10 +295,11 @@ def x_grid(canvas: Canvas, axis: Axis) -> str:
     return canvas.path([((axis.at(t), 0), (axis.at(t), 1)) for t in axis.ticks()], "grid")
 
 
-def y_grid(canvas: Canvas, axis: Axis) -> Iterator[str]:
-    """Draw a line from left to right at each tick, and its number; the axis goes upwards."""
-    yield canvas.path([((0, 1 - axis.at(t)), (1, 1 - axis.at(t))) for t in axis.ticks()], "grid")
-    for tick in axis.ticks():
+def y_grid(canvas: Canvas, axis: Axis, most: float = inf) -> Iterator[str]:
+    """Draw a line from left to right at each tick up to `most`, and its number; the axis goes upwards."""
+    ticks = [tick for tick in axis.ticks() if tick <= most]
+    yield canvas.path([((0, 1 - axis.at(t)), (1, 1 - axis.at(t))) for t in ticks], "grid")
+    for tick in ticks:
         at = (0, 1 - axis.at(tick))
         yield canvas.text(at, axis.tick_name(tick), "y-tick", dx=-8, dy=5)
 

@@ -10,12 +10,13 @@ from math import ceil
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import MAX_TICKS, Axis, are_counts, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, words_at, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid, y_grid
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Kind, tag
 from tiebreak.stats import Estimate
 
 OFFSET = 9
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+TEN_HOURS = 10 * HOUR
 MOST_BY_HOUR = timedelta(days=4)
 TIME_STEPS = [timedelta(hours=n / 60) for n in (1, 2, 5, 10, 20, 30)]
 TIME_STEPS += [timedelta(hours=n) for n in (1, 2, 3, 6, 12, 24, 48, 168, 336, 672)]
@@ -165,9 +166,10 @@ def field_chart(
     y_label: str,
     below: tuple[Strip, ...],
     legend: tuple[tuple[Kind, str], ...] = (),
+    size: str = "field",
 ) -> Chart:
     """Return a chart of one plot, with the title of its vertical axis above it."""
-    strips = (Strip(words=y_label, css="start"), Strip(draw=draw, size="field"), *below)
+    strips = (Strip(words=y_label, css="start"), Strip(draw=draw, size=size), *below)
     return Chart(finding, words, strips, legend, has_y_axis=True)
 
 
@@ -177,19 +179,19 @@ def time_chart(
     goal: int,
     finding: str,
     unit: str,
-    expected: tuple[datetime, str] | None = None,
+    expected: datetime | None = None,
     none_since: datetime | None = None,
 ) -> Chart:
     """Draw a count that grows with time with the line that it should reach, and its pace below.
 
-    ``expected`` is when it would reach it at this pace, and what to call that. The axis reaches
+    ``expected`` is when it would reach it at this pace. The axis reaches
     there, or as far again as the past. ``none_since`` is when the count last grew, where that is to be
     said.
     """
     if not moments:
         return NOTHING
     (first, _), (last, reached) = moments[0], moments[-1]
-    end = min(expected[0], last + (last - first)) if expected else last
+    end = min(expected, last + (last - first)) if expected else last
     x = Axis(0, max((end - first).total_seconds(), 1.0))
     y = Axis(
         0, max(goal, reached, 1) * 1.15, is_of_counts=True
@@ -197,25 +199,44 @@ def time_chart(
     points = [(x.at((when - first).total_seconds()), 1 - y.at(n)) for when, n in moments]
 
     def draw(canvas: Canvas) -> Iterator[str]:
-        yield from y_grid(canvas, y)
+        yield from y_grid(canvas, y, max(goal, reached))
         yield canvas.path([[(0, 1), *points, (points[-1][0], 1)]], "human", fill_opacity=0.25)
         yield canvas.path([points], "human-line", stroke_width=2)
         yield canvas.line((0, 1 - y.at(goal)), (1, 1 - y.at(goal)), "reference")
-        yield canvas.text((0, 1 - y.at(goal)), f"{goal} planned", "start", dy=16)
-        if expected and expected[0] > last:
-            share = (end - last) / (expected[0] - last)
+        # Where a page is narrow, what is expected has the line for itself, and says how many.
+        hidden = {"data_n": 1} if expected else {}
+        yield canvas.text((0, 1 - y.at(goal)), f"{goal} planned", "start", dy=-5, **hidden)
+        if expected and expected > last:
+            share = (end - last) / (expected - last)
             there = (1.0, 1 - y.at(reached + share * (goal - reached)))
             dashes = {"stroke_width": 2, "stroke_dasharray": "4 4"}
             yield canvas.path([(points[-1], there)], "human-line", **dashes)
-            yield canvas.text((1, 1 - y.at(goal)), expected[1], "y-tick", dy=-5)
+            then = f"{goal} at about {_about(expected, last)}"
+            yield canvas.text((1, 1 - y.at(goal)), then, "y-tick", dy=-5, font_weight=600)
         yield canvas.mark(points[-1], "human", words)
-        yield words_at(canvas, points[-1], f"{reached}{stands}", dy=-9)
+        # It ends at its point, because a forecast rises into what would follow.
+        style = "y-tick" if points[-1][0] else "start"
+        yield canvas.text(points[-1], here, style, dy=-9, font_weight=600)
 
-    day = "%H:%M" if none_since and none_since.date() == last.date() else "%-d %b, %H:%M"
-    stands = f", none since {none_since:{day}}" if none_since else ""
-    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached} of {goal}{stands}"
+    since = f", none since {_clock(none_since, last)}" if none_since else ""
+    here = f"{reached}{since or f' at {_clock(last, first)}'}"
+    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached} of {goal}{since}"
     below = (*_pace(moments, x, unit), *_time_axis(first, end))
-    return field_chart(draw, finding=finding, words=words, y_label=unit, below=below)
+    return field_chart(draw, finding=finding, words=words, y_label=unit, below=below, size="low")
+
+
+def _clock(time: datetime, beside: datetime) -> str:
+    """Return a time of day, with its day if it is another one than that of what stands beside it."""
+    return f"{time:%H:%M}" if time.date() == beside.date() else f"{time:%-d %b, %H:%M}"
+
+
+def _about(time: datetime, now: datetime) -> str:
+    """Return a time to come as exactly as a forecast is: to ten minutes, an hour or a day."""
+    if time - now > MOST_BY_HOUR:
+        return f"{time:%-d %b}"
+    step = 10 if time - now < TEN_HOURS else 60
+    rounded = time - timedelta(minutes=time.minute % step - step * (time.minute % step >= step / 2))
+    return _clock(rounded, now)
 
 
 def _time_axis(first: datetime, last: datetime) -> tuple[Strip, Strip]:
