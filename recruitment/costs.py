@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from annotation.counts import StudyCounts
 from annotation.models import HIT, Place
@@ -441,6 +442,12 @@ def accounts(study: Study, wanted: Q | None = None) -> Accounts:
     prefetch_related_objects([plan], "channels")
     now = getattr(study, "counted_at", None) or plan.read_at
     return Accounts(ledger(study, now, wanted), plan)
+
+
+def paid_and_owed(study: Study) -> dict[str, Decimal]:
+    """Return what was paid and what is owed, each with fees."""
+    paid = _paid([study.pk]).get(study.pk, NOTHING)
+    return {"paid": paid.total, "owed": ledger(study, timezone.now()).owed.total}
 
 
 def plan_counts() -> dict[str, Any]:

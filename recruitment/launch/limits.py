@@ -14,8 +14,10 @@ from tiebreak.digits import counted, duration
 
 
 def enough_answers(study: Study) -> Iterator[LaunchCheck]:
+    if study.most_answers is None:
+        return
     wanted = study.places_of(study.hits.main().count())
-    if study.most_answers is not None and study.most_answers < wanted:
+    if study.most_answers < wanted:
         yield warning(
             "budget_too_small",
             f"The study stops at {counted(study.most_answers, 'complete response')}, but"

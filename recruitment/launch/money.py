@@ -36,7 +36,11 @@ def tasks_for_each_payment(study: Study) -> Iterator[LaunchCheck]:
     if not study.channels.all():  # by the open link, each task is paid
         return
     collection, tasks = collection_of(study), study.hits_per_annotator or 1
-    one_payment = [one for one in maximum(study).channels if one.pay.is_one_payment and one.amount]
+    one_payment = [
+        one
+        for one in maximum(study, collection.hits).channels
+        if one.pay.is_one_payment and one.amount
+    ]
     people = sum(one.most_people or 0 for one in one_payment)
     if one_payment and (people > collection.people_admitted or tasks > collection.hits):
         yield warning(

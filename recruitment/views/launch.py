@@ -17,6 +17,7 @@ from annotation.services.plan_checks import has_design
 from annotation.services.screening import role_counts
 from recruitment.admission import OPEN_LINK
 from recruitment.confirmations import final_of, frozen_settings
+from recruitment.costs import paid_and_owed
 from recruitment.early_stops import who_fails
 from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
@@ -97,6 +98,8 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     actions, rows = offered_actions(study, current), review(frame, current)
     if link and frame.state in WILL_OPEN:
         rows = _in_order([*rows, _address(link, channels)])
+    elif link and study.status != Study.Status.CLOSED and is_local(link):
+        rows = _in_order([*rows, Row("should", "local", "Address", LOCAL)])
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
     opens = actions.pop("open", "") if may_open else ""
     plans_first = any(check.code in PLANNING for check in current)
@@ -125,6 +128,8 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "has_screen": bool(costs["n_planned"]) or unplanned_unit(study) is not None,
         **costs,
     }
+    if study.opened_at is not None and study.reward is not None and study.dry_run_of_id is None:
+        context |= paid_and_owed(study)
     if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):
         context |= {
             "dry_run": dry_runs_of(study).first(),

@@ -329,11 +329,6 @@ class StudyFrame:
         return bool(getattr(self.study, "is_simulated", False))
 
     @property
-    def shows_simulated(self) -> bool:
-        """Whether the page may show people or ratings, and these are not real."""
-        return self.is_simulated and self.room not in {Room.DESIGN, Room.GEAR}
-
-    @property
     def can_change(self) -> bool:
         return self.right >= Right.CHANGE
 

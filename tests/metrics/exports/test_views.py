@@ -58,7 +58,10 @@ def test_ratings_of_bots_are_marked_where_they_are_downloaded_and_tabs_have_shor
     report = {"report": {"simulated": simulated}}
     ReportSnapshot.objects.update_or_create(study=study, digest="", defaults=report)
     page = client.get(at("data-and-report", study.pk)).content.decode()
-    assert ('class="state-chip simulated"' in page) == simulated
+    # All pages of a study have the same states beside its title.
+    launch = client.get(reverse("recruitment:launch", args=[study.pk])).content.decode()
+    for one in (page, launch):
+        assert ('class="state-chip simulated"' in one) == simulated
     names = re.findall(r'class="short"[^>]*>([^<]+)<', page)
     assert len(set(names)) == len(QUESTIONS) + 1
     questions = [question.short for question in QUESTIONS]  # the other stands at a phone's foot

@@ -21,6 +21,7 @@ from annotation.services.ratings import Answer
 from annotation.services.screening import begin_stage
 from metrics.exports.document.study_facts import limitations
 from recruitment import confirmations, people_table
+from recruitment.costs import accounts
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, Submission
 from recruitment.people_table import first_people, people_on
@@ -630,3 +631,20 @@ def test_what_is_due_says_since_when_and_only_that_stands_out(researcher_client,
     (pay,) = page.xpath("//td[@data-label='Pay']")
     assert pay.xpath("string(strong[@class='due'])") == "waits 1 min"
     assert "GBP" in pay.text
+
+
+def test_launch_of_an_open_study_leads_with_what_was_paid_and_is_owed(researcher_client):
+    study = paying_study(member=researcher_client.researcher)
+    people = [make_participation(study, name) for name in ("ann", "bob", "eve")]
+    for one in people[:2]:
+        complete(one)
+        finish_participation(participation=one)
+    note_payment(participation=people[0], amount=Decimal("2.00"))
+    page = fromstring(researcher_client.get(reverse("recruitment:launch", args=[study.pk])).text)
+    costs = accounts(study).costs
+    assert costs.spent == costs.owed > 0
+    assert page.xpath("string(//*[@data-paid])") == str(costs.spent)
+    assert page.xpath("string(//*[@data-owed])") == str(costs.owed)
+    assert "3 of at most 9 people" in page.xpath("string(//section[@id='cost']//p[@class='n'])")
+    # What was planned is folded below.
+    assert page.xpath("//section[@id='cost']//details//dl[@class='lines']")
