@@ -27,11 +27,11 @@ from tiebreak.stats.core.independence import MIN_CLUSTERS
 NO_ALPHA_HEADING = "Agreement among annotators"
 AGREE, THESE_AGREE = "Annotators agree beyond chance", "These annotators agree beyond chance"
 # What follows these, by what is shown where the systems' texts are most alike and most different.
-LEAST_ALONE = "; where texts are most alike, not shown"
-MOST_ALONE = "; where texts are most different, not shown"
-MORE_LEAST = ", more where texts are most different than where most alike"
-MORE_MOST = ", more where texts are most alike than where most different"
-MOST_TOO = " even where texts are most alike"
+LEAST_ALONE = "; not shown for texts most alike"
+MOST_ALONE = "; not shown for texts most different"
+MORE_LEAST = ", more for texts most different than most alike"
+MORE_MOST = ", more for texts most alike than most different"
+MOST_TOO = " even for texts most alike"
 # And otherwise in how many groups of a kind.
 KINDS = {"systems": "pairs of systems", "category": "categories"}
 EACH_GROUP, NOT_IN_GROUPS = " in each of {n} {kind}", ", not shown in {missing} of {n} {kind}"

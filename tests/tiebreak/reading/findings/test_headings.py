@@ -173,11 +173,11 @@ def test_a_heading_on_agreement_says_where_only_as_the_intervals_do():
             alphas.setdefault(one.stratifier, []).append(one.human_human.krippendorff_alpha)
         if "texts" in where:
             most, least = alphas["separability"][0], alphas["separability"][-1]
-            claims_least = where != "; where texts are most different, not shown"
+            claims_least = where != "; not shown for texts most different"
             assert is_shown(least) or not claims_least
-            assert (where == "; where texts are most alike, not shown") == (not is_shown(most))
-            assert least.low > most.high or ", more where texts are most different" not in where
-            assert most.low > least.high or ", more where texts are most alike" not in where
+            assert (where == "; not shown for texts most alike") == (not is_shown(most))
+            assert least.low > most.high or ", more for texts most different" not in where
+            assert most.low > least.high or ", more for texts most alike" not in where
         elif where:
             kind = "systems" if "pairs" in where else "category"
             known = [one for one in alphas[kind] if one.has_interval]
@@ -187,7 +187,7 @@ def test_a_heading_on_agreement_says_where_only_as_the_intervals_do():
             ) or (f"of {len(known)} " in where)
             assert (f"not shown in {missing} of" in where) == bool(missing)
     assert len(seen) == 10
-    assert any("more where" in where for where in seen)
+    assert any("more for" in where for where in seen)
 
 
 def test_a_heading_on_preferences_for_a_side_or_length_says_only_what_the_intervals_below_it_do():
