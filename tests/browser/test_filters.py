@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation.filters import Filter
@@ -147,3 +148,24 @@ def test_pages_of_a_part_fit(live_server, chromium_page: Page, tmp_path, width, 
         page.evaluate(OPEN_ALL)
         for check in (check_accessible, check_fits, check_ids, check_legible):
             check(page)
+
+
+def test_a_title_is_cut_only_where_there_is_no_room_for_it(
+    live_server, chromium_page: Page, tmp_path
+):
+    page, study = chromium_page, of_two_kinds(tmp_path)
+    Study.objects.update(title="A study with a title of forty-five characters")
+    snapshot = study.report_snapshots.get(digest="")
+    snapshot.report["simulated"] = True
+    snapshot.save()
+    log_in(page, live_server.url, study)
+    is_whole = "element => element.scrollWidth <= element.clientWidth"
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{live_server.url}/studies/{study.pk}/results/systems/")
+    assert page.locator(".study-title").evaluate(is_whole)
+    # Pages without rooms have the account beside it, and the title a line of its own.
+    page.set_viewport_size({"width": 360, "height": 740})
+    for address in (reverse("studies:from-template"), reverse("annotation:new-study")):
+        page.goto(f"{live_server.url}{address}")
+        assert page.locator(".study-title").evaluate(is_whole)
+        check_fits(page)
