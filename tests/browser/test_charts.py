@@ -146,4 +146,4 @@ def test_a_rater_is_a_block_on_a_phone_whose_cells_say_their_kind_and_interval(
     page.goto(f"{live_server.url}/studies/{study.pk}/results/machines/")
     assert page.locator(".lead-figure table.chart tbody tr").first.locator("td").count() == 5
     cells = page.evaluate(CELLS)
-    assert cells == [[3, 0]] * 5  # its name beside all items, then four kinds two by two
+    assert cells == [[4, 0]] * 5  # its name, all items, then four kinds two by two
