@@ -1,4 +1,4 @@
-"""SQL statements, time and size of each page of a large study, from a stored report."""
+"""SQL statements, time and size of each page of a large study that pays, from a stored report."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import count
 
 import django
@@ -27,7 +28,7 @@ from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
 from metrics.results.question_pages import PAGES  # noqa: E402
 from metrics.results.services import store_report, watermark  # noqa: E402
-from recruitment.models import Submission  # noqa: E402
+from recruitment.models import Channel, Payment, Submission  # noqa: E402
 from studies.design.steps import study_frame  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
 from tiebreak.formats import RatingTable  # noqa: E402
@@ -36,6 +37,8 @@ from tiebreak.report.source import Source  # noqa: E402
 
 RATINGS = int(os.environ.get("RATINGS", "1000000"))
 RATINGS_PER_HIT, UNITS, HITS_PER_ANNOTATOR = 5, 5, 40
+PER_TASK, BUDGET = Decimal("0.50"), 400_000
+PROLIFIC = {"fee_percent": "33.3", "screen_out_reward": "0.60"}
 MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
 # Collect shows what several pages show: progress, money, people and channels. Launch looks at all of a study,
 # Quality and Generate & select at what there is of each stage, and the list of studies at who waits for money.
@@ -86,10 +89,13 @@ def copy_rows(model: type[models.Model], source: str, values: Replaced) -> None:
 
 
 def fill(study: Study, *, hits: int) -> None:
-    """Let annotators complete all places of the first HITs, each as many as one has after each other."""
+    """Let annotators complete all places of the first HITs, each as many as one has after each other.
+
+    One in ten leaves early and somebody else does the rest, and another enters and does nothing.
+    """
     places = study.places.filter(hit__number__lte=hits).count()
     annotators = -(-places // HITS_PER_ANNOTATOR)
-    _add_people(study, annotators)
+    _add_people(study, annotators + -(-annotators // 5))
     _add_assignments(annotators, hits)
     _add_ratings()
     with connection.cursor() as cursor:
@@ -120,7 +126,7 @@ def _add_people(study: Study, annotators: int) -> None:
         "provider": "'open'",
         "submission_id": "'s' || r.id",
         "status": "'finished'",
-        "consented_at": NOW,
+        "consented_at": f"{NOW} - interval '1 minute' * (100 + r.id % 60)",
         "order_seed": "'x'",
     }
     copy_rows(Participation, "annotation_rater AS r", participations)
@@ -135,11 +141,13 @@ def _add_people(study: Study, annotators: int) -> None:
 def _add_assignments(annotators: int, hits: int) -> None:
     """The places of one HIT go to people who follow each other, so that nobody rates it twice."""
     numbered = (
-        "(SELECT w.id, hit_id, row_number() OVER (PARTITION BY w.number ORDER BY w.id) + w.number AS k"  # noqa: S608
+        "(SELECT w.id, w.number, hit_id, row_number() OVER (PARTITION BY w.number ORDER BY w.id) + w.number AS k"  # noqa: S608
         f" FROM annotation_place AS w JOIN annotation_hit AS h ON h.id = hit_id AND h.number <= {hits}) AS w"
     )
-    first = "(SELECT min(id) FROM annotation_rater)"
-    person = f"p.rater_id = {first} + w.k % {annotators}"
+    first, one = "(SELECT min(id) FROM annotation_rater)", f"w.k % {annotators}"
+    leaves = f"{one} % 10 = 0 AND w.number > {one} / 10 % 4"
+    other = f"{annotators} + {one} / 10"
+    person = f"p.rater_id = {first} + CASE WHEN {leaves} THEN {other} ELSE {one} END"
     assignments = {
         "id": "w.id",
         "public_id": "lpad(w.id::text, 12, '0')",
@@ -177,6 +185,43 @@ def _add_ratings() -> None:
     )
     same = {name: f"t.{name}" for name in ("unit_id", "criterion_id", "label", "n")}
     copy_rows(Tally, counted, same)
+
+
+def pay(study: Study) -> None:
+    """Let the study pay: most were paid; others are owed, still work, left early, or failed the test."""
+    channel = Channel.objects.create(study=study, provider="prolific", settings=PROLIFIC)
+    Submission.objects.update(channel=channel)
+    reward = PER_TASK * HITS_PER_ANNOTATOR
+    terms = {"reward": reward, "hits_per_annotator": HITS_PER_ANNOTATOR}
+    study.versions.update(**terms)
+    others = {"minutes_per_hit": 3, "promised_hourly_rate": 9, "budget": BUDGET}
+    Study.objects.filter(pk=study.pk).update(**terms, **others)
+    Participation.objects.update(consented_version=study.versions.get(), paid_per="study")
+    _pay_people(study, reward)
+
+
+def _pay_people(study: Study, reward: Decimal) -> None:
+    done = "(SELECT count(*) FROM annotation_assignment AS a WHERE a.participation_id = p.id)"
+    status = (
+        f"CASE WHEN {done} = 0 THEN 'screened_out' WHEN {done} < {HITS_PER_ANNOTATOR - 2} THEN 'returned'"
+        " WHEN id % 20 = 2 THEN 'active' WHEN id % 50 = 3 THEN 'excluded' ELSE status END"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE annotation_participation AS p SET status = {status}")  # noqa: S608
+    earned = f"CASE WHEN status = 'returned' THEN {PER_TASK} * {done} WHEN {done} > 0 THEN {reward} ELSE 0.60 END"
+    payment = {
+        "public_id": "lpad(p.id::text, 12, '0')",
+        "participation_id": "p.id",
+        "kind": "'reward'",
+        "amount": earned,
+        "currency": f"'{study.currency}'",
+        "status": "CASE WHEN id % 500 = 5 THEN 'asked' ELSE 'paid' END",
+        "created_at": NOW,
+    }
+    paid = "(SELECT * FROM annotation_participation WHERE status <> 'active' AND id % 4 > 0) AS p"
+    copy_rows(Payment, paid, payment)
+    bonus = {"public_id": "'b' || p.id", "kind": "'bonus'", "amount": "1", "status": "'paid'"}
+    copy_rows(Payment, paid.replace("id % 4 > 0", "id % 10 = 0"), payment | bonus)
 
 
 def store_some_report(study: Study) -> None:
@@ -227,6 +272,9 @@ def main() -> int:
     study = Study.objects.get(pk=make(hits, UNITS, RATINGS_PER_HIT, 30))
     fill(study, hits=hits)
     print(f"{Rating.objects.count():,} ratings, {study.places.count():,} places.", flush=True)
+    pay(study)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
     store_some_report(study)
     user = User.objects.create_user("researcher", is_staff=True)
     Membership.objects.create(study=study, user=user)
