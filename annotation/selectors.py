@@ -438,8 +438,9 @@ class AnnotatorProgress:
     items: int = 0
 
 
-# An answered task is paid, even if its answers came late, are surplus or were excluded.
-PAID_TASK = Q(completed_at__isnull=False, hit__kind=HIT.Kind.MAIN)
+# An answered task is paid, even if its answers came late, are surplus or were excluded. People's training
+# and tests are runs, so no HIT is looked up.
+PAID_TASK = Q(completed_at__isnull=False, run="")
 
 
 def has_any(rows: QuerySet[Any]) -> IsNull:

@@ -8,17 +8,22 @@ from decimal import Decimal
 from functools import cached_property, reduce
 from operator import or_
 from statistics import median
-from typing import Any, NamedTuple, cast
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from django.db.models import (
     BooleanField,
     Case,
     Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
     Min,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
+    Sum,
     When,
 )
 from django.db.models.expressions import OrderBy
@@ -31,7 +36,7 @@ from annotation.counts import (
     counts_by_participation,
     first_flag,
 )
-from annotation.models import HIT, Assignment, Participation, Place, Rating
+from annotation.models import Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
 from annotation.selectors import PAID_TASK, has_any
 from annotation.services.screening import unanswered_checks
@@ -83,8 +88,8 @@ class LedgerRow:
     @property
     def hourly_rate(self) -> Decimal | None:
         """The pay for an hour until the last completed task, as `Money` has it of everybody."""
-        one = self.participation
-        return _per_hour(self.paid, one.consented_at, vars(one).get("until"))
+        start, end = self.participation.consented_at, vars(self.participation).get("until")
+        return _per_hour(self.paid, end - start if start and end else None)
 
     @property
     def is_under_promise(self) -> bool:
@@ -97,10 +102,9 @@ class LedgerRow:
 _NOT_JUDGED = (Status.EXCLUDED.value, Status.REJECTED.value)
 
 
-def _per_hour(paid: Decimal, start: datetime | None, end: datetime | None) -> Decimal | None:
-    if not paid or not start or not end or end <= start:
-        return None
-    return in_cents(paid * 3600 / Decimal((end - start).total_seconds()))
+def _per_hour(paid: Decimal, worked: timedelta | None) -> Decimal | None:
+    seconds = worked.total_seconds() if worked else 0
+    return in_cents(paid * 3600 / Decimal(seconds)) if paid and seconds > 0 else None
 
 
 def _is_under(rate: Decimal | None, promise: Decimal | None) -> bool:
@@ -146,14 +150,28 @@ class Due(NamedTuple):
     """What is due to people under what each agreed to: once they stop, and for the work so far.
 
     The two differ for people who still work for one payment that covers all tasks. `owed` is the part
-    of those who await payment. `working` has those who may do more tasks: how many people, what they
-    agreed to for each task, and how many tasks they did.
+    of those who await payment, and `since` when the first on each list of those completed their last
+    task. `working` has those who may do more tasks: how many people, what they agreed to for each
+    task, and how many tasks they did.
     """
 
     once_they_stop: Cost = Cost()
     so_far: Cost = Cost()
     owed: Cost = Cost()
     working: tuple[tuple[int, Pay, int], ...] = ()
+    since: Mapping[str, datetime] = MappingProxyType({})
+
+    def __add__(self, other: "Due") -> "Due":  # type: ignore[override]
+        first = dict(self.since)
+        for name, since in other.since.items():
+            first[name] = min(since, first.get(name, since))
+        return Due(
+            self.once_they_stop + other.once_they_stop,
+            self.so_far + other.so_far,
+            self.owed + other.owed,
+            self.working + other.working,
+            first,
+        )
 
 
 @dataclass(frozen=True)
@@ -180,9 +198,8 @@ class Ledger:
         return self.people.filter(self.wanted).order_by(*self._waiting_first)
 
     def waiting_since(self, name: str) -> datetime | None:
-        """Return when the first of those on a list completed their last task; None if none did."""
-        first = self.listed(name).order_by().aggregate(first=Min(_until()))
-        return cast("datetime | None", first["first"])
+        """Return when the first who await payment on a list completed their last task; None if none did."""
+        return self.due.since.get(name)
 
     @property
     def _waiting_first(self) -> tuple[OrderBy | str, ...]:
@@ -244,14 +261,19 @@ class Ledger:
 
     @cached_property
     def money(self) -> Money:
-        return _money(self.study, self.people.filter(Q(is_paid=True)))
+        return _money(self.study, self._payments)
 
     @cached_property
     def excluded(self) -> tuple[int, Cost]:
         """How many people were paid although their ratings do not count, and what that cost."""
-        people = self.people.filter(Q(is_paid=True), status=Participation.Status.EXCLUDED)
-        paid = _money(self.study, people)
-        return people.count(), Cost(paid.rewards, paid.fees)
+        paid = self._payments.filter(participation__status=Status.EXCLUDED, amount__gt=0)
+        money = _money(self.study, paid)
+        return paid.values("participation").distinct().count(), Cost(money.rewards, money.fees)
+
+    @property
+    def _payments(self) -> QuerySet[Payment]:
+        payments = Payment.objects.filter(participation__study=self.study, status__in=PAID)
+        return payments.order_by()
 
     def rows_on(self, name: str) -> list[LedgerRow]:
         return self.rows_of(self.listed(name))
@@ -271,7 +293,8 @@ def payable(study: Study) -> list[LedgerRow]:
 def awaits_payment(participation: Participation) -> bool:
     """Return whether a participant is one of those who await payment."""
     study = participation.study
-    return ledger(study).people.filter(_awaiting(study), pk=participation.pk).exists()
+    on_either = reduce(or_, _awaiting(study).values())
+    return ledger(study).people.filter(on_either, pk=participation.pk).exists()
 
 
 def search_for(study: Study, search: str, status: str, on_list: str = "") -> Q:
@@ -360,9 +383,9 @@ def _lists(study: Study) -> dict[str, Q]:
     return {name: _OPEN_TO_DECIDE & which for name, which in lists.items()}
 
 
-def _awaiting(study: Study) -> Q:
+def _awaiting(study: Study) -> dict[str, Q]:
     lists = _lists(study)
-    return lists["awaiting_payment"] | lists["screened_out"]
+    return {name: lists[name] for name in ("awaiting_payment", "screened_out")}
 
 
 # The lists that every page of a study's money leads with, and that need no look at single ratings.
@@ -403,13 +426,16 @@ def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
 def due(studies: Collection[Study]) -> dict[str, Due]:
     """Return what is due by study, in one statement; here, it is unknown who awaits payment."""
     people = Participation.objects.filter(study__in=[study.pk for study in studies])
-    return _due_to(people.alias(**_OF_MONEY), studies, Q(pk=None))
+    return _due_to(people.alias(**_OF_MONEY), studies, {})
 
 
 def _due_to(
-    people: QuerySet[Participation], studies: Collection[Study], awaiting: Q
+    people: QuerySet[Participation], studies: Collection[Study], awaiting: Mapping[str, Q]
 ) -> dict[str, Due]:
-    """Sum up what `owed` returns for each person. Whoever was promised nothing is not looked at."""
+    """Sum up what `owed` returns for each person. Whoever was promised nothing is not looked at.
+
+    ``awaiting`` are the conditions of the lists of those who await payment, if they are asked for.
+    """
     settings = "submission__channel__settings"
     without_reward = [study.pk for study in studies if study.reward is None]
     is_promised_nothing = Q(study__in=without_reward, consented_version__reward__isnull=True)
@@ -418,28 +444,35 @@ def _due_to(
     grouped = grouped.annotate(
         screen_out=KeyTextTransform("screen_out_reward", settings),
         fee_percent=KeyTextTransform("fee_percent", settings),
-        done=_tasks_done([study.pk for study in studies]),
-        awaits=_is(awaiting),
+        done=_tasks_done(),
+        **{f"on_{name}": _is(which) for name, which in awaiting.items()},
     )
-    keys = ("study", "awaits", "status", "screen_out", "fee_percent", "done", *AGREED)
+    lists = [f"on_{name}" for name in awaiting]
+    waits = [When(**{name: True}, then=_until()) for name in lists]
+    sums = {"n": Count("pk")} | ({"first": Min(Case(*waits))} if waits else {})
     by_key, totals = {study.pk: study for study in studies}, {study.pk: Due() for study in studies}
-    for *row, n in grouped.values_list(*keys).annotate(n=Count("pk")):
-        key, awaits, status, for_test, fee_percent, done, per, *promised = row
-        stated = {"screen_out_reward": for_test, "fee_percent": fee_percent}
-        pay = pay_of(by_key[key], stated, Agreed(paid_per(status, per), *promised))
-        amount = pay.for_tasks(done) if done else Decimal(0)
-        amount = pay.screen_out if status == Status.SCREENED_OUT else amount
-        by_task, is_working = replace(pay, is_one_payment=False), status == Status.ACTIVE
-        amounts = (amount, by_task.for_tasks(done) if is_working else amount, amount * awaits)
-        added = [Cost.of(n * one, pay.fee_percent) for one in amounts]
-        earlier, works_on = totals[key], ((n, by_task, done),) * is_working
-        totals[key] = Due(
-            earlier.once_they_stop + added[0],
-            earlier.so_far + added[1],
-            earlier.owed + added[2],
-            earlier.working + works_on,
-        )
+    keys = ("study", "status", "screen_out", "fee_percent", "done", *AGREED)
+    for row in grouped.values(*keys, *lists).annotate(**sums):
+        found = _due_to_group(by_key[row["study"]], row)
+        since = {name: row["first"] for name in awaiting if row[f"on_{name}"] and row["first"]}
+        owed = found.once_they_stop if any(row[name] for name in lists) else Cost()
+        totals[row["study"]] += found._replace(owed=owed, since=since)
     return totals
+
+
+def _due_to_group(study: Study, row: Mapping[str, Any]) -> Due:
+    """Return what is due to ``n`` people who did as many tasks on the same terms."""
+    status, done, n = row["status"], row["done"], row["n"]
+    stated = {"screen_out_reward": row["screen_out"], "fee_percent": row["fee_percent"]}
+    per, *promised = (row[name] for name in AGREED)
+    pay = pay_of(study, stated, Agreed(paid_per(status, per), *promised))
+    by_task = replace(pay, is_one_payment=False)
+    amount = pay.for_tasks(done) if done else Decimal(0)
+    amount = pay.screen_out if status == Status.SCREENED_OUT else amount
+    so_far = by_task.for_tasks(done) if status == Status.ACTIVE else amount
+    working = ((n, by_task, done),) if status == Status.ACTIVE else ()
+    costs = (Cost.of(n * one, pay.fee_percent) for one in (amount, so_far))
+    return Due(*costs, working=working)
 
 
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
@@ -459,23 +492,16 @@ def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
     return people.annotate(hits=_tasks_done(), paid=paid, until=_until())
 
 
-def _until() -> Subquery:
+def _until(participation: str = "pk") -> Subquery:
     """Return as an expression when a participant completed the last task."""
-    done = Assignment.objects.filter(participation=OuterRef("pk"), completed_at__isnull=False)
+    of_person = {"participation": OuterRef(participation)}
+    done = Assignment.objects.filter(completed_at__isnull=False, **of_person)
     return Subquery(done.order_by("-completed_at").values("completed_at")[:1])
 
 
-def _tasks_done(studies: Iterable[str] | None = None) -> Coalesce:
-    """Return as an expression how many tasks of a participant are paid.
-
-    For everyone in these ``studies`` it is faster to look up what is no task, of which there is little.
-    """
-    done = Assignment.objects.filter(completed_at__isnull=False, participation=OuterRef("pk"))
-    if studies is None:
-        done = done.filter(PAID_TASK)
-    else:
-        others = HIT.objects.filter(study__in=studies).exclude(kind=HIT.Kind.MAIN)
-        done = done.exclude(hit__in=others.values("pk"))
+def _tasks_done() -> Coalesce:
+    """Return as an expression how many tasks of a participant are paid."""
+    done = Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))
     counted = done.order_by().values("participation").annotate(n=Count("pk"))
     return Coalesce(Subquery(counted.values("n")), 0)
 
@@ -485,17 +511,16 @@ def is_submitted(participation: Participation) -> bool:
     return participation.submission.platform_status.lower() in SUBMITTED
 
 
-def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
-    """Sum up the payments. The time of someone's work ends with the last completed HIT."""
-    paid = _with_sums(paid_people).annotate(
-        fee_percent=KeyTextTransform("fee_percent", "submission__channel__settings"),
-    )
-    total, rates = Cost(), []
-    columns = ("paid", "consented_at", "until", "fee_percent", "status")
-    for amount, start, end, percent, status in paid.values_list(*columns):
-        total += Cost.of(amount, Decimal(str(percent or 0)))
+def _money(study: Study, payments: QuerySet[Payment]) -> Money:
+    """Sum up payments. The time of someone's work ends with the last completed HIT."""
+    by_fee: dict[str | None, Decimal] = defaultdict(Decimal)
+    rates = []
+    for percent, status, worked, amount in _paid_to_each(payments):
+        paid = in_cents(amount)  # SQLite sums money as floats
+        by_fee[percent] += paid
         if status not in _NOT_JUDGED:
-            rates.append(_per_hour(in_cents(amount), start, end))
+            rates.append(_per_hour(paid, worked))
+    total = sum((Cost.of(paid, Decimal(str(fee or 0))) for fee, paid in by_fee.items()), Cost())
     known = [rate for rate in rates if rate is not None]
     return Money(
         currency=study.currency,
@@ -506,6 +531,18 @@ def _money(study: Study, paid_people: QuerySet[Participation]) -> Money:
         timed=len(known),
         under_promise=sum(_is_under(rate, study.promised_hourly_rate) for rate in known),
     )
+
+
+def _paid_to_each(payments: QuerySet[Payment]) -> QuerySet[Payment, tuple[Any, ...]]:
+    """Return of each person who was paid the fee in percent, the status, the time and the sum."""
+    worked = ExpressionWrapper(
+        _until("participation") - F("participation__consented_at"), output_field=DurationField()
+    )
+    settings = "participation__submission__channel__settings"
+    people = payments.values("participation").annotate(
+        fee_percent=KeyTextTransform("fee_percent", settings), worked=worked, paid=Sum("amount")
+    )
+    return people.values_list("fee_percent", "participation__status", "worked", "paid")
 
 
 def fee_share(participation: Participation) -> Decimal:
