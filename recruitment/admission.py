@@ -191,8 +191,18 @@ class Maximum:
 
 
 def maximum(study: Study, hits: int | None = None) -> Maximum:
-    """Return what the study can cost at most with its settings and channels."""
-    return maximum_of(study, collection_of(study, hits), admitted_groups([study])[study.pk])
+    """Return what the study can cost at most with its settings and channels.
+
+    People that `note_admitted` has noted are not looked at again.
+    """
+    noted = vars(study).get("admitted")
+    groups = admitted_groups([study])[study.pk] if noted is None else noted
+    return maximum_of(study, collection_of(study, hits), groups)
+
+
+def note_admitted(study: Study) -> None:
+    """Note the admitted people with a study of which a page asks several times what it can cost."""
+    vars(study).update(admitted=admitted_groups([study])[study.pk])
 
 
 def maximum_of(study: Study, collection: Collection, groups: Sequence["Group"]) -> Maximum:

@@ -203,8 +203,10 @@ class Ledger:
 
     @property
     def _waiting_first(self) -> tuple[OrderBy | str, ...]:
-        some_wait = any(self.totals.listed.values())
-        return (_is(on_any_list(self.study)).desc(), "pk") if some_wait else ("pk",)
+        """Sort by the lists that somebody is on: to look for nobody takes as long."""
+        listed = self.totals.listed
+        waiting = [which for name, which in _lists(self.study).items() if listed[name]]
+        return (_is(reduce(or_, waiting)).desc(), "pk") if waiting else ("pk",)
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
@@ -411,11 +413,6 @@ def listed_by_study(studies: Iterable[Study], now: datetime) -> dict[str, dict[s
 LISTS = ("paid_without_data", "awaiting_payment", "surplus", "late", "screened_out", "stuck")
 
 
-def on_any_list(study: Study) -> Q:
-    """Return the condition that a submission needs a decision."""
-    return reduce(or_, _lists(study).values())
-
-
 def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
     ratings = Rating.objects.filter(which, unit__study=study).order_by()
     return ratings.filter(assignment__participation__isnull=False).values(
@@ -448,8 +445,7 @@ def _due_to(
         **{f"on_{name}": _is(which) for name, which in awaiting.items()},
     )
     lists = [f"on_{name}" for name in awaiting]
-    waits = [When(**{name: True}, then=_until()) for name in lists]
-    sums = {"n": Count("pk")} | ({"first": Min(Case(*waits))} if waits else {})
+    sums = {"n": Count("pk"), "first": Min(_until())}
     by_key, totals = {study.pk: study for study in studies}, {study.pk: Due() for study in studies}
     keys = ("study", "status", "screen_out", "fee_percent", "done", *AGREED)
     for row in grouped.values(*keys, *lists).annotate(**sums):
@@ -502,7 +498,7 @@ def _until(participation: str = "pk") -> Subquery:
 def _tasks_done() -> Coalesce:
     """Return as an expression how many tasks of a participant are paid."""
     done = Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))
-    counted = done.order_by().values("participation").annotate(n=Count("pk"))
+    counted = done.order_by().values("participation").annotate(n=Count("*"))
     return Coalesce(Subquery(counted.values("n")), 0)
 
 

@@ -155,8 +155,13 @@ class Assignment(models.Model):
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     hit = models.ForeignKey(HIT, on_delete=models.PROTECT, related_name="assignments")
     rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="assignments")
+    # An index below begins with it.
     participation = models.ForeignKey(
-        Participation, null=True, on_delete=models.PROTECT, related_name="assignments"
+        Participation,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="assignments",
+        db_index=False,
     )
     study_version = models.ForeignKey(
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
@@ -186,6 +191,14 @@ class Assignment(models.Model):
                 condition=Q(status="active", participation__isnull=False),
                 name="one_active_assignment_per_participation",
             ),
+        ]
+        indexes = [
+            # Answers how many tasks somebody has completed, and when the last one.
+            models.Index(
+                fields=["participation", "completed_at", "run"],
+                condition=Q(participation__isnull=False),
+                name="work_of_participation",
+            )
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from annotation.counts import progress_of
 from annotation.services.plan_checks import has_design
 from annotation.services.screening import role_counts
-from recruitment.admission import OPEN_LINK
+from recruitment.admission import OPEN_LINK, note_admitted
 from recruitment.confirmations import final_of, frozen_settings
 from recruitment.costs import paid_and_owed
 from recruitment.early_stops import who_fails
@@ -80,6 +80,7 @@ class Row:
 @shows_study
 def launch(request: HttpRequest, study: Study) -> HttpResponse:
     prefetch_related_objects([study], "channels")  # which several checks look at
+    note_admitted(study)
     progress = progress_of(study)
     costs, current = cost_context(study, progress.completed), shown_checks(study)
     most = costs["cost"].maximum if "cost" in costs else None
