@@ -1,6 +1,6 @@
 """The ledger: the work, the platform status and the payments of every submission."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -150,8 +150,8 @@ class Due(NamedTuple):
     """What is due to people under what each agreed to: once they stop, and for the work so far.
 
     The two differ for people who still work for one payment that covers all tasks. `owed` is the part
-    of those who await payment, and `since` when the first on each list of those completed their last
-    task. `working` has those who may do more tasks: how many people, what they agreed to for each
+    of those who await payment, `waiting` how many are on each list of those, and `since` when the first
+    of them completed their last task. `working` has those who may do more tasks: how many people, what they agreed to for each
     task, and how many tasks they did.
     """
 
@@ -159,6 +159,7 @@ class Due(NamedTuple):
     so_far: Cost = Cost()
     owed: Cost = Cost()
     working: tuple[tuple[int, Pay, int], ...] = ()
+    waiting: Counter[str] = Counter()
     since: Mapping[str, datetime] = MappingProxyType({})
 
     def __add__(self, other: "Due") -> "Due":  # type: ignore[override]
@@ -170,6 +171,7 @@ class Due(NamedTuple):
             self.so_far + other.so_far,
             self.owed + other.owed,
             self.working + other.working,
+            self.waiting + other.waiting,
             first,
         )
 
@@ -203,10 +205,23 @@ class Ledger:
 
     @property
     def _waiting_first(self) -> tuple[OrderBy | str, ...]:
-        """Sort by the lists that somebody is on: to look for nobody takes as long."""
-        listed = self.totals.listed
-        waiting = [which for name, which in _lists(self.study).items() if listed[name]]
-        return (_is(reduce(or_, waiting)).desc(), "pk") if waiting else ("pk",)
+        return (self._waits.desc(), "pk") if any(self.totals.listed.values()) else ("pk",)
+
+    @property
+    def _waits(self) -> Case:
+        """Whether somebody is on one of the lists that anybody is on: to look for nobody takes as long."""
+        lists, listed = _lists(self.study), self.totals.listed
+        return _is(reduce(or_, (which for name, which in lists.items() if listed[name])))
+
+    def part(self, start: int, stop: int) -> QuerySet[Participation]:
+        """Return a part of the `matches`. So long as all in it wait, they need not be sorted.
+
+        Databases then stop once they have found them: of a plain condition, PostgreSQL expects so few
+        that it looks at everybody.
+        """
+        if self.wanted or stop > max(self.totals.listed.values()):
+            return self.matches[start:stop]
+        return self.people.filter(self._waits)[start:stop]
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
@@ -215,15 +230,17 @@ class Ledger:
 
     @cached_property
     def totals(self) -> Totals:
-        on_list = {
-            f"on_{name}": Count("pk", filter=which) for name, which in _lists(self.study).items()
-        }
+        # Where the study pays, what is due says who waits for it.
+        known = () if self.study.reward is None else _AWAITING
+        lists = {name: which for name, which in _lists(self.study).items() if name not in known}
+        on_list = {f"on_{name}": Count("pk", filter=which) for name, which in lists.items()}
         unverified = Count("pk", filter=~Q(address=""))
         matching = Count("pk", filter=self.wanted) if self.wanted else Count("pk")
         row = self.people.order_by().aggregate(
             n=Count("pk"), matching=matching, unverified=unverified, **on_list
         )
-        listed = {name: row[f"on_{name}"] for name in LISTS}
+        waiting = {name: self.due.waiting[name] for name in known}
+        listed = waiting | {name: row[f"on_{name}"] for name in lists}
         return Totals(row["n"], row["matching"], row["unverified"], listed)
 
     def rows_of(self, people: QuerySet[Participation]) -> list[LedgerRow]:
@@ -348,8 +365,8 @@ _SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
     submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
-# Databases stop at the first part that decides, so what is looked up for each person stands last: payments,
-# and then work. (The arguments of one `Q` would be sorted by name.)
+# Databases stop at the first part that decides, so what is looked up for each person stands last, and what
+# most people are not stands first. (The arguments of one `Q` would be sorted by name.)
 _UNPAID = Q(is_rewarded=False)
 _UNPAID_WORK = ~_REJECTED & _UNPAID & Q(has_work=True)
 _HAS_BEGUN = Q(status=Status.ACTIVE, consented_at__isnull=False) & _UNPAID & Q(has_work=False)
@@ -375,7 +392,7 @@ def _lists(study: Study) -> dict[str, Q]:
     is_promised = Q() if study.reward is not None else Q(consented_version__reward__isnull=False)
     holds_or_did_nothing = Q(holds=True) | Q(has_work=False)
     lists = {
-        "paid_without_data": ~Q(status=Status.SCREENED_OUT) & Q(is_paid=True) & Q(has_work=False),
+        "paid_without_data": ~Q(status=Status.SCREENED_OUT) & Q(has_work=False) & Q(is_paid=True),
         "awaiting_payment": is_promised & has_ended & _UNPAID_WORK,
         "surplus": Q(pk__in=_with_ratings(study, first_flag("surplus"))),
         "late": Q(pk__in=_with_ratings(study, MAIN_FIRST & Q(late=True))),
@@ -385,9 +402,12 @@ def _lists(study: Study) -> dict[str, Q]:
     return {name: _OPEN_TO_DECIDE & which for name, which in lists.items()}
 
 
+_AWAITING = ("awaiting_payment", "screened_out")
+
+
 def _awaiting(study: Study) -> dict[str, Q]:
     lists = _lists(study)
-    return {name: lists[name] for name in ("awaiting_payment", "screened_out")}
+    return {name: lists[name] for name in _AWAITING}
 
 
 # The lists that every page of a study's money leads with, and that need no look at single ratings.
@@ -450,9 +470,10 @@ def _due_to(
     keys = ("study", "status", "screen_out", "fee_percent", "done", *AGREED)
     for row in grouped.values(*keys, *lists).annotate(**sums):
         found = _due_to_group(by_key[row["study"]], row)
-        since = {name: row["first"] for name in awaiting if row[f"on_{name}"] and row["first"]}
-        owed = found.once_they_stop if any(row[name] for name in lists) else Cost()
-        totals[row["study"]] += found._replace(owed=owed, since=since)
+        waiting = Counter({name: row["n"] for name in awaiting if row[f"on_{name}"]})
+        since = dict.fromkeys(waiting, row["first"]) if row["first"] else {}
+        owed = found.once_they_stop if waiting else Cost()
+        totals[row["study"]] += found._replace(owed=owed, waiting=waiting, since=since)
     return totals
 
 
