@@ -205,23 +205,10 @@ class Ledger:
 
     @property
     def _waiting_first(self) -> tuple[OrderBy | str, ...]:
-        return (self._waits.desc(), "pk") if any(self.totals.listed.values()) else ("pk",)
-
-    @property
-    def _waits(self) -> Case:
-        """Whether somebody is on one of the lists that anybody is on: to look for nobody takes as long."""
-        lists, listed = _lists(self.study), self.totals.listed
-        return _is(reduce(or_, (which for name, which in lists.items() if listed[name])))
-
-    def part(self, start: int, stop: int) -> QuerySet[Participation]:
-        """Return a part of the `matches`. So long as all in it wait, they need not be sorted.
-
-        Databases then stop once they have found them: of a plain condition, PostgreSQL expects so few
-        that it looks at everybody.
-        """
-        if self.wanted or stop > max(self.totals.listed.values()):
-            return self.matches[start:stop]
-        return self.people.filter(self._waits)[start:stop]
+        """Sort by the lists that somebody is on: to look for nobody takes as long."""
+        listed = self.totals.listed
+        waiting = [which for name, which in _lists(self.study).items() if listed[name]]
+        return (_is(reduce(or_, waiting)).desc(), "pk") if waiting else ("pk",)
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""

@@ -1,7 +1,10 @@
 """The researcher's page *Participants & payments*: the ledger."""
 
+from typing import cast
+
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
@@ -36,7 +39,6 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
     paginator = Paginator(entries.matches, PER_PAGE)
     paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
-    first = (page.number - 1) * PER_PAGE
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
@@ -53,7 +55,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "emptied": emptied,
         "total": entries.totals.participants,
         "unknown": unknown.select_related("participation__rater"),
-        "people": people_on(entries, entries.part(first, first + PER_PAGE)),
+        "people": people_on(entries, cast(QuerySet[Participation], page.object_list)),
         "page": page,
         "search": search,
         "status": status,

@@ -92,6 +92,13 @@ def test_the_pages_of_a_study_that_pays_take_few_statements(client, study, name,
     assert len(statements(client, reverse(name, args=[study.pk]))) <= most
 
 
+def test_launch_looks_once_at_all_who_were_admitted(client, study: Study) -> None:
+    """The forecast and the check of the budget both need them."""
+    Study.objects.update(budget=100)
+    asked = statements(client, reverse("recruitment:launch", args=[study.pk]))
+    assert len([sql for sql in asked if 'AS "rewarded"' in sql]) == 1
+
+
 def test_launch_takes_as_few_statements_for_many_instances(client):
     def taken(instances: int) -> int:
         study = make_study(instances=instances, member=User.objects.create_user(str(instances)))
@@ -117,6 +124,14 @@ def test_while_nobody_waits_people_are_read_in_the_order_in_which_they_came(clie
     assert [sql for sql in statements(client, address) if "ORDER BY CASE" in sql]
     Submission.objects.update(settled_at=timezone.now())
     assert not [sql for sql in statements(client, address) if "ORDER BY CASE" in sql]
+
+
+def test_who_waits_is_looked_for_on_the_lists_that_somebody_is_on(client, study: Study):
+    address = reverse("recruitment:ledger", args=[study.pk])
+    sorting = [sql for sql in statements(client, address) if "ORDER BY CASE" in sql]
+    orders = [sql.rpartition("ORDER BY CASE")[2] for sql in sorting]
+    assert [sql for sql in orders if "platform_status" in sql]  # those who await payment
+    assert not [sql for sql in orders if '"late"' in sql]
 
 
 @pytest.mark.parametrize("name", ["recruitment:ledger", "metrics:dashboard", "metrics:attention"])

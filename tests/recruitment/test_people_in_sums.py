@@ -3,8 +3,9 @@
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from random import Random
+from statistics import median
 
 import pytest
 from django.utils import timezone
@@ -17,6 +18,7 @@ from recruitment.pay import Cost, Pay
 from recruitment.terms import Agreed, paid_per, pay_of
 from studies.models import Study, StudyVersion
 from tests.studies.factories import make_open_study
+from tiebreak.digits import in_cents
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.sampled(2)]
 
@@ -37,6 +39,7 @@ def a_study(rng: Random) -> Study:
         ratings_per_hit=rng.randint(1, 3),
         hits_per_annotator=rng.choice([None, 2, 4]),
         reward=reward,
+        promised_hourly_rate=Decimal("5.00"),
         lease_minutes=30,
     )
     HIT.objects.create(study=study, number=1, kind=HIT.Kind.TRAINING)
@@ -65,7 +68,7 @@ def enter(study: Study, rng: Random, n: int, channel, version) -> Participation:
         submission_id=str(n),
         status=rng.choice([*Participation.Status.values, *["active", "screened_out"] * 4]),
         consented_version=version,
-        consented_at=rng.choice([None, NOW, NOW]),
+        consented_at=rng.choice([None, NOW - timedelta(hours=2), NOW - timedelta(hours=1)]),
         paid_per=rng.choice(Participation.PaidPer.values),
         simulated=rng.random() < 0.1,
     )
@@ -91,7 +94,8 @@ def work(study: Study, rng: Random, person: Participation) -> None:
     given = {"rater": person.rater, "participation": person}
     for hit in hits:
         run = "" if hit.kind == HIT.Kind.MAIN else "training:1"
-        Assignment.objects.create(hit=hit, run=run, status="completed", completed_at=NOW, **given)
+        ended = NOW - timedelta(minutes=rng.randint(0, 90))
+        Assignment.objects.create(hit=hit, run=run, status="completed", completed_at=ended, **given)
     if free := rng.random() < 0.3 and study.places.filter(assignment=None).last():
         held = Assignment.objects.create(hit=free.hit, run="", order="held", **given)
         Place.objects.filter(pk=free.pk).update(
@@ -117,9 +121,10 @@ class Seen:
     def __init__(self, study: Study, person: Participation):
         self.status, self.simulated = person.status, person.simulated
         self.submission, self.agreed = person.submission, person.consented_version
-        self.consented = person.consented_at is not None
+        self.consented, self.start = person.consented_at is not None, person.consented_at
         done = person.assignments.filter(completed_at__isnull=False).select_related("hit")
         self.done = sum(one.hit.kind == HIT.Kind.MAIN for one in done)
+        self.until = max((one.completed_at for one in done), default=None)
         payments = [one for one in person.payments.all() if one.status in ("paid", "asked")]
         self.bonus = sum((one.amount for one in payments if one.kind == "bonus"), Decimal(0))
         self.paid = sum((one.amount for one in payments), Decimal(0)) - self.bonus
@@ -162,6 +167,19 @@ class Seen:
         is_on["paid_without_data"] &= self.status != "screened_out"
         is_on["awaiting_payment"] &= self.is_promised
         return {name for name, it_is in is_on.items() if it_is}
+
+    @property
+    def spent(self) -> Cost:
+        return Cost.of(self.paid + self.bonus, Decimal(self.settings.get("fee_percent", 0)))
+
+    @property
+    def hourly(self) -> Decimal | None:
+        """The pay for an hour until the last task, training included; None of those who are not judged."""
+        has_worked = self.start and self.until and self.until > self.start
+        if not has_worked or not self.spent.amount or self.status in ("excluded", "rejected"):
+            return None
+        hours = Decimal((self.until - self.start).total_seconds()) / 3600
+        return (self.spent.amount / hours).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
     @property
     def is_due(self) -> bool:
@@ -229,6 +247,26 @@ def test_what_is_due_to_everybody_is_the_sum_of_what_is_due_to_each(rng):
         }
     people = [each for each in seen_in(study) if each.is_due]
     assert ledger(study, NOW).owed.in_cents == summed(each.due[2] for each in people)
+
+
+def test_people_have_waited_since_the_first_of_a_list_completed_the_last_task(rng):
+    study = a_study(rng)
+    people, entries = seen_in(study), ledger(study, NOW)
+    for name in ("awaiting_payment", "screened_out"):
+        ends = [each.until for each in people if name in each.lists and each.until]
+        assert entries.waiting_since(name) == min(ends, default=None)
+
+
+def test_what_was_paid_is_the_sum_of_what_each_got_and_of_what_each_earned_in_an_hour(rng):
+    study = a_study(rng)
+    people, entries = seen_in(study), ledger(study, NOW)
+    paid, rates = entries.money, [each.hourly for each in people if each.hourly is not None]
+    assert Cost(paid.rewards, paid.fees) == summed(each.spent for each in people)
+    assert paid.timed == len(rates) > 0
+    assert paid.under_promise == sum(rate < study.promised_hourly_rate for rate in rates) > 0
+    assert paid.median_hourly_rate == in_cents(median(rates))
+    excluded = [each for each in people if each.status == "excluded" and each.spent.amount]
+    assert entries.excluded == (len(excluded), summed(each.spent for each in excluded))
 
 
 def test_the_lists_have_everybody_who_belongs_there_and_they_come_first(rng):
