@@ -117,7 +117,7 @@ _HUMANS = frozenset(("human", "person", "people", "crowd", "crowdworker", "stude
 # Systems by name, and not words such as "baseline", which may be a person's condition.
 _MACHINE = re.compile(
     r"(?<![a-z])(gpt|chatgpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|palm|command-r|llm|gemma"
-    r"|grok|kimi|glm|nemotron|olmo)(?![a-z]{3})",
+    r"|grok|kimi|glm|nemotron|olmo|(opus|sonnet|haiku)[-_ ]?\d)(?![a-z]{3})",
     re.IGNORECASE,
 )
 

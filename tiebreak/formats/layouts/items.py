@@ -9,8 +9,11 @@ from tiebreak.formats.layouts.known import Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import Cell
 from tiebreak.formats.layouts.unnamed import is_item_part, may_number_answers
 from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of
-from tiebreak.formats.tables.names import says
-from tiebreak.formats.tables.profiles import Column
+from tiebreak.formats.tables.names import says, words_of
+from tiebreak.formats.tables.profiles import TRUTHS, Column
+
+_ASKED = {*("asked", "queried", "query", "question", "requested", "shown", "presented", "prompted")}
+_ASKED |= {"displayed", "statement", "claim", "hypothesis"}
 
 NO_UNIT = "No column says which item a row rates. Choose it."
 OF_TEXTS = (
@@ -42,14 +45,16 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     )[:12]
     named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
     texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
-    for some, shared in (
-        (named, is_long),
-        (texts, is_long),
-        (named, False),
-        (links if is_long else ids, is_long),
-        ([c for c in table.free if is_long and is_item_part(c) and not c.is_prose], True),
+    parts = [c for c in table.free if is_long and is_item_part(c) and not c.is_prose]
+    for some, shared, again in (
+        (named, is_long, False),
+        (texts, is_long, False),
+        (named, True, is_long and "rater" in table.facts),
+        (named, False, False),
+        (links if is_long else ids, is_long, False),
+        (parts, True, False),
     ):
-        keys = _fewest(table, some, once, systems, is_shared=shared)
+        keys = _fewest(table, some, once, systems, is_shared=shared, sent_twice=again)
         if keys:
             return keys
     if not is_long:
@@ -80,14 +85,20 @@ def _crossed(table: Known, once: list[str]) -> tuple[str, ...]:
 
 
 def _fewest(
-    table: Known, ids: Sequence[Column], once: list[str], systems: list[str], *, is_shared: bool
+    table: Known,
+    ids: Sequence[Column],
+    once: list[str],
+    systems: list[str],
+    *,
+    is_shared: bool,
+    sent_twice: bool = False,
 ) -> tuple[str, ...]:
     """Return the fewest of some columns by which each of the first rows is a rating of its own."""
     for size in (1, 2, 3):
         for some in combinations(ids, size):
             names = [c.name for c in some]
             for keys in ([*names, *systems], names):
-                is_own = table.tells_apart([*keys, *once], keys)
+                is_own = table.tells_apart([*keys, *once], keys, sent_twice=sent_twice)
                 if is_own and (not is_shared or table.is_shared(keys)):
                     return tuple(keys)
     return ()
@@ -96,16 +107,18 @@ def _fewest(
 def with_what_was_shown(table: Known, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the keys with the column by which raters of one key saw different things, if any.
 
-    It names one side of each pair, or tells apart the same rows as texts do.
+    It names one side of each pair, tells apart the same rows as texts do, or says what was asked.
     """
     free = [c for c in table.free if c.name not in keys and table.differs(c, keys)]
     texts = [c for c in free if c.is_prose and _was_shown(table, c, keys)]
     names = [c.name for c in texts]
     seen = table.count(*keys, *names)
-    for column in (c for c in free if not table.roles[c.name]):
+    for column in (c for c in free if table.roles[c.name] in ("", "unit")):
         tells = {table.count(*keys, column.name), table.count(*keys, column.name, *names)}
-        is_code = texts and not column.is_prose and tells == {seen}
-        if is_code or _names_a_side(table, column):
+        is_code = (
+            texts and not column.is_prose and not table.roles[column.name] and tells == {seen}
+        )
+        if is_code or _was_asked(column) or _names_a_side(table, column):
             return (*keys, column.name)
     if texts:
         sentence = SEVERAL.format(" and ".join(keys), ", ".join(names))
@@ -125,6 +138,12 @@ def without_passes(table: Known, keys: tuple[str, ...]) -> tuple[str, ...]:
             table.facts["run"] = column
             return rest
     return keys
+
+
+def _was_asked(column: Column) -> bool:
+    """Whether a few words say what raters were asked of an item: `queried_emotion`, `question`."""
+    is_said = not _ASKED.isdisjoint(words_of(column.name)) and not is_fact(column.name)
+    return is_said and column.repeats > 1 and not column.is_number and not column.values <= TRUTHS
 
 
 def _was_shown(table: Known, column: Column, keys: Sequence[str]) -> bool:

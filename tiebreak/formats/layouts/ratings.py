@@ -10,6 +10,7 @@ from tiebreak.errors import InvalidInput
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import is_marked
 from tiebreak.formats.layouts.layout import Cell, Layout
+from tiebreak.formats.layouts.unnamed import tells_clicks_apart
 from tiebreak.formats.rating_names import UNNAMED, is_machine, kind_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.profiles import is_blank, is_empty
@@ -31,10 +32,13 @@ def ratings_in_rows(
 ) -> Iterator[tuple[int, Row]]:
     """Yield a rating for each label, with the number of its row."""
     seen: set[int] = set()
+    machines = _machines_of(layout)
+    is_long = layout.keys and "rater" in layout.facts
     has_many = layout.cells[0].item or (layout.keys and layout.cells[0].rater)  # labels in a row
     for index, (number, row) in enumerate(rows, start=1):
-        if has_many:
-            cells = hash(tuple(map(str, row.values())))
+        if has_many or is_long:
+            own = (c for c in row if not (is_long and tells_clicks_apart(c)) or c in layout.keys)
+            cells = hash(tuple(str(row[c]) for c in own))
             if cells in seen:
                 tally.repeated.append(number)
                 continue
@@ -61,11 +65,11 @@ def ratings_in_rows(
         for cell, label in given:
             unit = f"{facts['unit']}/{cell.item}" if layout.keys else cell.item
             its = facts | {"unit": unit} if cell.item else facts
-            rating = _rating(its, cell.named_in(row), label, tally)
+            rating = _rating(its, cell.named_in(row), label, machines, tally)
             yield number, _in_order(rating) if layout.has_winners else rating
 
 
-def _rating(facts: Row, cell: Cell, label: Any, tally: Tally) -> Row:
+def _rating(facts: Row, cell: Cell, label: Any, machines: set[str], tally: Tally) -> Row:
     rating = {**facts, "label": str(label).lower() if isinstance(label, bool) else label}
     if cell.rater:
         rating["rater"] = cell.rater
@@ -74,12 +78,20 @@ def _rating(facts: Row, cell: Cell, label: Any, tally: Tally) -> Row:
     rater = str(rating.get("rater", ""))
     if "kind" in facts:
         rating["kind"] = kind_of(facts["kind"])
-    elif is_machine(rater) or rater == UNNAMED[1]:
+    elif is_machine(rater) or rater in machines:
         rating["kind"] = "machine"
     if rating.get("kind") == "machine":
         rating.setdefault("raw", str(label))
         tally.machines.add(rater)
     return rating
+
+
+def _machines_of(layout: Layout) -> set[str]:
+    """Return the raters that are machines because other fields of their object are: `judges.new-1` beside `judges.gpt-5`."""
+    raters = {cell.rater for cell in layout.cells}
+    objects = {rater.partition(".")[0] for rater in raters if "." in rater and is_machine(rater)}
+    beside = {rater for rater in raters if rater.partition(".")[0] in objects}
+    return {r for r in beside if kind_of(r.partition(".")[2]) != "human"} | {UNNAMED[1]}
 
 
 def _marked(labels: list[tuple[Cell, Any]]) -> list[tuple[Cell, Any]]:

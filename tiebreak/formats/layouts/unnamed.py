@@ -31,8 +31,11 @@ _MATCHED = re.compile(r"(is[\W_]?)?(correct|passed)")
 # Ids of rows say nothing of the item; those of answers may.
 _RECORDS = re.compile(
     "(column|row|record|entry|annotation|assignment|rating|judgment|vote|session|submission|log|unnamed)"
-    r"[\W_]*(id|\d+)|unnamed.*|index"
+    r"[\W_]*(id|uuid|\d+)|unnamed.*|index"
 )
+_TIMES = frozenset(
+    ("time", "times", "timestamp", "date", "datetime", "created", "updated", "submitted", "started")
+) | {"finished", "ended", "elapsed", "duration", "latency", "seconds", "ms", "zeitstempel", "datum"}
 _ANSWERS = re.compile(r"(response|answer|review|task)[\W_]*id")
 
 
@@ -193,6 +196,12 @@ def is_item_part(column: Column) -> bool:
 def numbers_rows(column: Column) -> bool:
     """Whether a column's name says that it numbers the rows of a file: `Unnamed: 0`, `row_id`."""
     return _RECORDS.fullmatch(column.name.strip().casefold()) is not None
+
+
+def tells_clicks_apart(name: str) -> bool:
+    """Whether a column may differ although a rater only sent one answer again: its number or time."""
+    is_number = _RECORDS.fullmatch(name.strip().casefold()) is not None
+    return is_number or not _TIMES.isdisjoint(words_of(name))
 
 
 def may_number_answers(column: Column) -> bool:
