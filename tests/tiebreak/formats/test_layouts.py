@@ -103,8 +103,7 @@ ASKED = {
     "317_crowd_a_b_good_bad.csv",
     "319_llm_polaridade_e_marcadores.csv",
     "326_rater1.csv",
-    # A judge who judged an item in two renderings, and one label in all rows of some criteria.
-    "308_judge_rendering_raw_winner.jsonl",
+    # One label in all rows of some criteria.
     "325_human_annotations_nested.json",
     # Nobody is named, or one everywhere, and other columns may have labels of the same rater.
     "332_three_llm_labels_flags.csv",

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from tiebreak.formats.layouts.grids import numbered, shares_labels
 from tiebreak.formats.layouts.known import Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import Cell
-from tiebreak.formats.layouts.unnamed import is_item_part, may_number_answers
+from tiebreak.formats.layouts.unnamed import is_item_part, may_number_answers, numbers_rows
 from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of
 from tiebreak.formats.tables.names import says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column
@@ -46,10 +46,15 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
     texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
     parts = [c for c in table.free if is_long and is_item_part(c) and not c.is_prose]
+    # The number of an answer names no item beside what does.
+    lasting = [c for c in named if c.repeats > 1 or not numbers_rows(c)]
+    named = lasting if is_long and lasting else named
+    pairs = [*product(lasting, _parts_of(table, ids))] if is_long and not systems else []
     for some, shared, again in (
         (named, is_long, False),
         (texts, is_long, False),
         (named, True, is_long and "rater" in table.facts),
+        *((pair, True, False) for pair in pairs),
         (named, False, False),
         (links if is_long else ids, is_long, False),
         (parts, True, False),
@@ -65,6 +70,15 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     if not named:
         raise UnclearLayoutError("no_unit", NO_UNIT, "unit=COLUMN")
     return (named[0].name, *systems)
+
+
+def _parts_of(table: Known, ids: Sequence[Column]) -> list[Column]:
+    """Return the columns of a few names each that may name an item together, and are not labels."""
+    other = {"winner"} if "label" in table.roles.values() else {"winner", "judged"}
+    facts = [table.profile[table.facts[r]] for r in ("category",) if r in table.facts]
+    plain = [c for c in ids if not (numbers_rows(c) or c.is_prose or is_fact(c.name))] + facts
+    plain = [c for c in plain if c.repeats > 1 and not c.values <= TRUTHS]
+    return [c for c in plain if other.isdisjoint(kinds_of(c.name))]
 
 
 def _crossed(table: Known, once: list[str]) -> tuple[str, ...]:
