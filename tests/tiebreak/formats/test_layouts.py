@@ -120,10 +120,6 @@ ASKED = {
 # Layouts that are read wrongly.
 MISREAD = {
     "333_google_form_24_clips.csv",
-    "346_judges_as_an_object_beside_a_rule.jsonl",
-    "352_scores_for_both_sides.json",
-    "354_double_clicks.jsonl",
-    "356_emotion_asked_of_a_clip.csv",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {

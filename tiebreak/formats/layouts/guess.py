@@ -154,7 +154,8 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
     rater = UNNAMED[is_judge]
     cells = [Cell(c.name, rater, c.name.strip() if len(labels) > 1 else "") for c in labels]
     cells = [replace(cell, rater=rater) for cell in chosen] or cells
-    cells, keys = by_item(table, cells), keys_of_one(table, cells)
+    keys = keys_of_one(table, cells)
+    cells = by_item(table, cells)
     ends = Counter(c.name.rpartition(".")[2] for c in labels if "." in c.name)
     are_repeated = any(n > 1 and "judged" in kinds_of(end) for end, n in ends.items())
     if are_repeated and not cells[0].item and not chosen:

@@ -7,7 +7,11 @@ from itertools import combinations, product
 from tiebreak.formats.layouts.grids import numbered, shares_labels
 from tiebreak.formats.layouts.known import Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import Cell
-from tiebreak.formats.layouts.unnamed import is_item_part, may_number_answers, numbers_rows
+from tiebreak.formats.layouts.unnamed import (
+    is_item_part,
+    may_number_answers,
+    numbers_rows,
+)
 from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of
 from tiebreak.formats.tables.names import says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column
@@ -129,9 +133,7 @@ def with_what_was_shown(table: Known, keys: tuple[str, ...]) -> tuple[str, ...]:
     seen = table.count(*keys, *names)
     for column in (c for c in free if table.roles[c.name] in ("", "unit")):
         tells = {table.count(*keys, column.name), table.count(*keys, column.name, *names)}
-        is_code = (
-            texts and not column.is_prose and not table.roles[column.name] and tells == {seen}
-        )
+        is_code = texts and not column.is_prose and not table.roles[column.name] and tells == {seen}
         if is_code or _was_asked(column) or _names_a_side(table, column):
             return (*keys, column.name)
     if texts:
@@ -203,7 +205,7 @@ def keys_of_one(table: Known, cells: Sequence[Cell]) -> tuple[str, ...]:
         return (given,)
     once = [table.facts[role] for role in ("criterion", "run") if role in table.facts]
     systems = [table.facts[role] for role in ("system_a", "system_b") if role in table.facts]
-    known = [c for c in table.free if is_item_part(c)]
+    known = [c for c in table.free if is_item_part(c) or _is_read_again(table, c)]
     known += [table.profile[table.facts[r]] for r in ("category",) if r in table.facts]
     known = sorted(known, key=lambda c: _rank_of(table, c))[:12]
     ids = [c for c in known if table.roles.get(c.name) in ("unit", "instance")]
@@ -214,6 +216,13 @@ def keys_of_one(table: Known, cells: Sequence[Cell]) -> tuple[str, ...]:
     same = " and ".join([*(c.name for c in known[:4]), *systems]) or "item"
     labels = ", ".join(cell.column for cell in cells[:6])
     raise UnclearLayoutError("no_rater", RATED_TWICE.format(labels, same), "rater=COLUMN")
+
+
+def _is_read_again(table: Known, column: Column) -> bool:
+    """Whether texts are in several rows each, as what was rated may be and what someone wrote is not."""
+    is_said = table.roles[column.name] in ("reason", "label")
+    is_said = is_said or any(says(column.name, role) for role in ("remark", "fact"))
+    return column.is_prose and column.repeats >= 1.5 and not is_said
 
 
 def _are_answers(table: Known, keys: tuple[str, ...], known: Sequence[Column]) -> bool:

@@ -1,20 +1,22 @@
 """What is known of a table of ratings while its layout is guessed."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from tiebreak.errors import DomainError
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import BLANK
-from tiebreak.formats.layouts.unnamed import numbers_rows, tells_clicks_apart
+from tiebreak.formats.layouts.unnamed import is_remark, numbers_rows, tells_clicks_apart
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import is_computed, role_of
-from tiebreak.formats.tables.names import other_side, words_of
+from tiebreak.formats.tables.names import SIDES, other_side, says, words_of
 from tiebreak.formats.tables.profiles import Column, Profile
 
 MAX_WORDS_OF_LABELS = 60
 MAX_WORDS_OF_KEYS = 4
 PAIR = ("system_a", "system_b")
+_OF_SIDE = re.compile(r"(?:(.*)[\W_])?(a|b|left|right)(?:[\W_](.*))?", re.IGNORECASE)
 
 
 class UnclearLayoutError(DomainError):
@@ -92,6 +94,30 @@ class Known:
         seconds = {n: words for n in firsts if (words := tuple(words_of(n))) in firsts.values()}
         firsts = {n: words for n, words in firsts.items() if words in seconds.values()}
         return [c for c in self.free if c.name in firsts or c.name in seconds]
+
+    def sides_of(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return the side and the criterion of each name, if all are those of both sides of a comparison; else {}.
+
+        Such as `tone_a` or `scores.tone.A`, beside columns of both texts or systems.
+        """
+        matches = {n: m for n in names if (m := _OF_SIDE.fullmatch(n)) and (m[1] or m[3])}
+        found = {n: (m[2], ".".join(filter(None, (m[1], m[3])))) for n, m in matches.items()}
+        both, rests = ({parts[k] for parts in found.values()} for k in (0, 1))
+        is_full = len(found) == len(names) == 2 * len(rests)
+        is_pair = is_full and tuple(sorted(map(str.casefold, both))) in SIDES
+        others = self.profile.columns.values() if is_pair else ()
+        return found if any(map(self.is_compared, others)) else {}
+
+    def is_compared(self, first: Column) -> bool:
+        """Whether a column has one of two texts or systems, and another that is called alike the other."""
+        words = other_side(first.name)
+        others = [c for n, c in self.profile.columns.items() if (*words_of(n),) == words]
+        is_rest = role_of(first.name) in ("label", "reason") or is_remark(first)
+        if not others or is_rest or first.is_number or words_of(first.name)[-1].isdecimal():
+            return False
+        rows = [(row.get(first.name), row.get(others[0].name)) for row in self.profile.head]
+        differ = len(rows) > 4 and all(a != b for a, b in rows)
+        return first.is_prose or says(first.name, "system") or differ
 
     def differs(self, column: Column, keys: Sequence[str]) -> bool:
         """Whether a column has several values in the rows of one key."""

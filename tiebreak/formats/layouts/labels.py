@@ -251,6 +251,10 @@ def by_item(table: Known, cells: Sequence[Cell]) -> list[Cell]:
     What stands beside criteria in names, and is neither known as an item nor as a rater, is asked about.
     """
     found = named_items([cell.criterion for cell in cells]) if len(cells) > 3 else {}
+    if sides := table.sides_of([cell.column for cell in cells]):
+        for role in PAIR:  # each is rated for itself
+            table.facts.pop(role, None)
+        return [replace(c, item=sides[c.column][0], criterion=sides[c.column][1]) for c in cells]
     are_systems = len(cells) > 1 and all(names_model(c.criterion) and not c.rater for c in cells)
     if are_systems and not found:
         return [replace(cell, criterion="", item=cell.criterion) for cell in cells]

@@ -41,6 +41,8 @@ def columns_of_raters(table: Known) -> list[Cell]:
     columns = [table.profile[cell.column] for cell in cells]
     are_named = any(is_rater(cell.rater) for cell in cells)
     are_others = not are_named and never_agree(columns, table.profile.head)
+    are_others = are_others or bool(table.sides_of([c.name for c in columns if not c.is_prose]))
+    are_others = are_others or (len(columns) == 2 and any(map(table.is_compared, columns)))
     return [] if are_others or any(_is_system(table, c.rater) for c in cells) else cells
 
 

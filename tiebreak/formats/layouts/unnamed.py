@@ -24,7 +24,7 @@ _SIDE = re.compile(r"[\W_]+([abAB]|left|right)$")
 # What is said of an item before it is rated: words that name it, its system or its group.
 _OF_ITEMS = ("instance", "sample", "category", "system", "source", "text", "reference")
 _PARTS = re.compile(
-    "turn|step|chunk|claim|mode|modality|setting|setup|strategy|template|scenario|persona|intent|locale"
+    "turn|step|chunk|comparison|claim|mode|modality|setting|setup|strategy|template|scenario|persona|intent|locale"
 )
 # What a program may have found out.
 _MATCHED = re.compile(r"(is[\W_]?)?(correct|passed)")
