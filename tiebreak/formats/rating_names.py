@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.tables.names import words_of
@@ -107,6 +109,9 @@ _RATER_NAME = re.compile(
     re.IGNORECASE,
 )
 NUMBERED = re.compile(r"(.*?[^\W\d_])[\W_]*(\d{1,3})")
+# `Clip 3` in `Clip 3: how natural is it?`, and what may stand around it.
+_THING = re.compile(r"[^\W\d_]+[\s_#-]*\d{1,3}(?!\d)")
+_AROUND = " \t\n:.,-–—()"
 _BY = re.compile(
     r"(rated|label+ed|annotated|reviewed|scored|judged|evaluated|coded|graded|verified)[\W_]*by$"
 )
@@ -126,6 +131,20 @@ def stem_of(name: str) -> str:
     """Return a name without the number at its end, or "" if it has none."""
     match = NUMBERED.fullmatch(name.strip())
     return match[1] if match else ""
+
+
+def asked_of_things(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the thing and the question of each name, if a question is asked again with other numbers.
+
+    Such as `Clip 1` in `Clip 1: how natural is it?`, and not `Rater 1`.
+    """
+    found = [thing for name in names for thing in _THING.finditer(name)]
+    found = [thing for thing in found if role_of(stem_of(thing[0])) != "rater"]
+    rests = [(thing.string[: thing.start()], thing.string[thing.end() :]) for thing in found]
+    questions = [" ".join(t for part in rest if (t := part.strip(_AROUND))) for rest in rests]
+    n = Counter(questions)
+    asked = zip(found, questions, strict=True)
+    return {t.string: (t[0], q) for t, q in asked if n[q] > 2 and len(q.split()) > 2}
 
 
 def role_of(name: str) -> str:

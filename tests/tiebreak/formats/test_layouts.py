@@ -117,10 +117,6 @@ ASKED = {
     "351_judge_by_system_with_summary.json",
     "357_blanks_in_the_header_tabs_below.csv",
 }
-# Layouts that are read wrongly.
-MISREAD = {
-    "333_google_form_24_clips.csv",
-}
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
     "13_an_error_in_each_row.tsv": "the weights (major 5, minor 1",
@@ -160,8 +156,6 @@ def alpha_of(table, criterion, level):
 @pytest.mark.parametrize("entry", EXPECTED, ids=lambda entry: entry["file"].partition("_")[0])
 def test_a_layout_of_others_is_read_right_or_asked_for(entry):
     path, expected = FOLDER / entry["file"], entry["expect"]
-    if path.name in MISREAD:
-        pytest.xfail("Read wrongly so far.")
     if path.name in BY_CONVENTION:
         existing = read_existing(path)
         assert BY_CONVENTION[path.name] in " ".join([existing.about, *existing.notes])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tiebreak.formats.layouts.layout import Cell
 from tiebreak.formats.rating_names import (
     NUMBERED,
+    asked_of_things,
     is_computed,
     is_criterion,
     is_fact,
@@ -58,6 +59,8 @@ def named_items(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     Such as `summary_1_Fluency` or `Fluency_1` of every text and criterion, whatever the criteria are called,
     and `gpt4_fluency` of every system and usual criterion.
     """
+    if len(asked := asked_of_things(names)) == len(names):
+        return asked
     for pattern, item in ((_ITEM_FIRST, 0), (_ITEM_LAST, 1)):
         found = {n: m.groups() for n in names if (m := pattern.fullmatch(n.strip()))}
         items, _ = _sides(found, item)

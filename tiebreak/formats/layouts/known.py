@@ -9,7 +9,7 @@ from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import BLANK
 from tiebreak.formats.layouts.unnamed import is_remark, numbers_rows, tells_clicks_apart
 from tiebreak.formats.rating_cells import COLUMNS
-from tiebreak.formats.rating_names import is_computed, role_of
+from tiebreak.formats.rating_names import asked_of_things, is_computed, role_of
 from tiebreak.formats.tables.names import SIDES, other_side, says, words_of
 from tiebreak.formats.tables.profiles import Column, Profile
 
@@ -38,6 +38,8 @@ class Known:
         self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
         self.free = [c for c in self.free if not self._is_of_a_text(c)]
         self.roles = {c.name: role_of(c.name) for c in self.free}
+        self.asked = asked_of_things(self.roles)
+        self.roles |= dict.fromkeys(self.asked, "")  # of a sample, and not its name
         # A row that is there twice says nothing of what names the item.
         self.n_rows = len({tuple(sorted(row.items())) for row in profile.head})
         self.n_answers = self.count(*(n for n in profile.columns if not tells_clicks_apart(n)))

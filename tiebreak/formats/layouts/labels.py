@@ -184,6 +184,7 @@ def columns_of_items(table: Known, cells: Sequence[Cell]) -> tuple[Cell, ...]:
     if is_other or len(columns) < 3 or not table.tells_apart(rater, rater):
         return ()
     labels = [c for c in columns if table.is_label(c) and not is_fact(c.name)]
+    labels = [c for c in labels if c.name in table.asked] or labels
     grid = by_item(table, [Cell(c.name, "", c.name.strip()) for c in labels])
     if any(cell.item for cell in grid):
         return tuple(grid)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tiebreak.digits import counted
 from tiebreak.formats import FormatError
+from tiebreak.formats.rating_names import asked_of_things
 from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.pairs import table_rows
@@ -35,16 +36,18 @@ def read_googleforms(paths: Sequence[Path], systems: tuple[str, str] | None = No
             raise FormatError.of(path.name, None, "other_layout", reason)
         for name in PERSONAL:
             answers.left_out[f"column {name}"] += sum(row.get(name) is not None for row in rows)
-        columns = [_column(name) for name in names if name not in PERSONAL]
+        names = [name for name in names if name not in PERSONAL]
+        things = asked_of_things(name for name in names if not _GRID.fullmatch(name))
+        columns = [_column(name, *things.get(name, ("", name))) for name in names]
         raters = (f"{path.stem}-{number}" for number in range(1, len(rows) + 1))
         add_responses(answers, columns, zip(raters, rows, strict=True))
         n += len(rows)
     return answers.converted(f"These are responses of Google Forms: {counted(n, 'response')}.")
 
 
-def _column(name: str) -> Column:
+def _column(name: str, thing: str, question: str) -> Column:
     grid = _GRID.fullmatch(name)
-    return Column(name, grid[1], item=grid[2]) if grid else Column(name, name)
+    return Column(name, grid[1], item=grid[2]) if grid else Column(name, question, item=thing)
 
 
 def _knows(head: Head) -> bool:
