@@ -13,7 +13,7 @@ UNNAMED = ("unnamed rater", "unnamed judge")
 ROLES: dict[str, frozenset[str]] = {
     role: frozenset(words.split())
     for role, words in {
-        "unit": "unit item itemid example instance doc document segment segid seg question questionid qid docid hit"
+        "unit": "unit item itemid gid tid mid eid example instance doc document segment segid seg question questionid qid docid hit"
         " hitid sample sentence tweet comment post pair stimulus subject case assignment row stimuli url uri link file filename path page audio video sound clip recording image id idx index uid key"
         " einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"

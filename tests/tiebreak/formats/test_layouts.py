@@ -105,13 +105,8 @@ ASKED = {
     "326_rater1.csv",
     # One label in all rows of some criteria.
     "325_human_annotations_nested.json",
-    # Nobody is named, or one everywhere, and other columns may have labels of the same rater.
-    "332_three_llm_labels_flags.csv",
-    "336_systems_scores_and_booleans.csv",
-    "337_judge_score_and_pass.csv",
-    "341_label_with_probabilities.jsonl",
+    # Questions by number only, which nobody is named for.
     "344_codebook_questions_skipped.csv",
-    "355_suffix_human_one_author.csv",
     # Voters in lines with places in words, lists by system, and a header divided otherwise than its lines.
     "348_ranked_choices_voters_in_lines.csv",
     "351_judge_by_system_with_summary.json",

@@ -1,6 +1,7 @@
 """Which columns describe a rating: the systems, who rated, the kind of rater, the criterion."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from tiebreak.formats.layouts.grids import BLANK, named_items
@@ -53,6 +54,8 @@ def find_systems(table: Known) -> None:
     named = [c for c in named if not any(role_of(w) == "rater" for w in words_of(c.name))]
     # The output of a model is no name of one.
     named = [c for c in named if not says(words_of(c.name)[-1], "text")]
+    ends = Counter(words_of(c.name)[-1] for c in table.free)
+    named = [c for c in named if not (words_of(c.name)[-1] == "llm" and ends["llm"] > 1)]
     pair = _pair(table, named, names)
     for role, column in zip(PAIR, pair, strict=True) if pair else ():
         table.take(role, column)

@@ -54,11 +54,14 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     lasting = [c for c in named if c.repeats > 1 or not numbers_rows(c)]
     named = lasting if is_long and lasting else named
     pairs = [*product(lasting, _parts_of(table, ids))] if is_long and not systems else []
+    # Of one rater, no item can be shared, so that names must say what is part of it.
+    several = "rater" not in table.facts or table.profile[table.facts["rater"]].distinct > 1
+    pairs = [pair for pair in pairs if several or is_item_part(pair[1])]
     for some, shared, again in (
         (named, is_long, False),
         (texts, is_long, False),
         (named, True, is_long and "rater" in table.facts),
-        *((pair, True, False) for pair in pairs),
+        *((pair, several, False) for pair in pairs),
         (named, False, False),
         (links if is_long else ids, is_long, False),
         (parts, True, False),

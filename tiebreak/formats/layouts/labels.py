@@ -16,7 +16,7 @@ from tiebreak.formats.layouts.grids import (
 )
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
-from tiebreak.formats.layouts.unnamed import is_no_answer, is_remark, labels_of_one
+from tiebreak.formats.layouts.unnamed import is_no_answer, is_remark, labels_of_one, sources_in
 from tiebreak.formats.rating_names import (
     UNNAMED,
     is_computed,
@@ -90,6 +90,8 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     is_clear = table.is_shared(keys) and is_item
     keyed = _with_gold(table, free)
     chosen = named or plain[:1] or (differing if is_clear else [])
+    sources = sources_in(chosen)  # what is called after one with another label is one more
+    keyed += [c for c in free if not c.is_prose and not sources.isdisjoint(affixes_of(c.name))]
     if not chosen:
         found, unclear, _ = labels_of_one(table.free, table.candidates(), table.profile)
         chosen = [] if unclear else found
@@ -252,9 +254,10 @@ def by_item(table: Known, cells: Sequence[Cell]) -> list[Cell]:
     What stands beside criteria in names, and is neither known as an item nor as a rater, is asked about.
     """
     found = named_items([cell.criterion for cell in cells]) if len(cells) > 3 else {}
-    if sides := table.sides_of([cell.column for cell in cells]):
-        for role in PAIR:  # each is rated for itself
-            table.facts.pop(role, None)
+    sides = table.sides_of([cell.column for cell in cells])
+    for role in PAIR if sides else ():  # each is rated for itself
+        table.facts.pop(role, None)
+    if sides and not found:
         return [replace(c, item=sides[c.column][0], criterion=sides[c.column][1]) for c in cells]
     are_systems = len(cells) > 1 and all(names_model(c.criterion) and not c.rater for c in cells)
     if are_systems and not found:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from tiebreak.formats.label_cells import side_of
-from tiebreak.formats.layouts.grids import follows
+from tiebreak.formats.layouts.grids import affixes_of, follows
 from tiebreak.formats.rating_names import is_computed, is_fact, kinds_of, role_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.names import other_side, says, words_of
@@ -45,6 +45,8 @@ def labels_of_one(
     """Return the columns of one source's labels, those that may be more, and those that follow from them."""
     of_sides = {c.name.replace("rejected", "chosen") for c in columns if "rejected" in c.name}
     likely = [c for c in candidates if _has_labels(c) and c.name not in of_sides]
+    shares = _shares_in(likely, profile)
+    likely = [c for c in likely if c not in shares]
     named = [c for c in likely if _is_named(c)]
     sources = {kind for c in named for kind in kinds_of(c.name) & SOURCES}
     labels = [c for c in named if _is_on_grid(c) and (kinds_of(c.name) & SOURCES or not sources)]
@@ -66,11 +68,41 @@ def labels_of_one(
         c for c in columns if c not in named and c.distinct > 1 and _WORDED.fullmatch(c.name)
     ]
     unclear += _words_beside(columns, labels)
-    labels = [c for c in columns if c in labels or c in near]
+    flags = [c for c in unclear if c.values <= TRUTHS]
+    asked = [c for c in flags if any(c in run for run in _runs_of_truths(columns, labels))]
+    # Beside labels that all are called after their source, flags are of the record.
+    sourced = len(labels) > 1 and any(
+        all(affix in affixes_of(c.name) for c in labels) for affix in sources_in(labels)
+    )
+    unclear = [c for c in unclear if c not in (flags if sourced else asked)]
+    labels = [c for c in columns if c in labels or c in near or (c in asked and not sourced)]
     computed = [c for c in (*labels, *unclear) if _follows(c, labels, profile.head)]
     unclear += _of_no_pair(labels, profile.columns)
     kept = [c for c in labels if c not in computed and c not in unclear]
     return kept, [c for c in unclear if c not in computed], computed
+
+
+def sources_in(labels: Iterable[Column]) -> set[str]:
+    """Return the first and last parts of names of labels that say whose they are: `human_`, `_llm`."""
+    return {a for c in labels for a in affixes_of(c.name) if kinds_of(a.strip("_")) & SOURCES}
+
+
+def _runs_of_truths(columns: Sequence[Column], labels: Sequence[Column]) -> list[list[Column]]:
+    """Return the columns side by side that say yes or no, each run with a label."""
+    runs = [[*run] for is_run, run in groupby(columns, lambda c: c.values <= TRUTHS) if is_run]
+    return [run for run in runs if any(c in labels for c in run)]
+
+
+def _shares_in(columns: Sequence[Column], profile: Profile) -> list[Column]:
+    """Return the columns of objects with numbers that sum to 1, such as the probabilities of labels."""
+    shares = []
+    for name, run in groupby(columns, lambda c: c.name.rpartition(".")[0]):
+        inside = [c for c in run if name and c.is_number]
+        cells = [[row.get(c.name) for c in inside] for row in profile.head]
+        sums = [sum(float(cell) for cell in row if is_number(str(cell))) for row in cells]
+        if len(inside) > 1 and all(abs(total - 1) < 0.02 for total in sums):
+            shares += inside
+    return shares
 
 
 def _words_beside(columns: Sequence[Column], labels: Sequence[Column]) -> list[Column]:
@@ -139,6 +171,7 @@ def is_no_answer(column: Column) -> bool:
     kinds = kinds_of(name)
     is_field = (is_fact(name) or says(name, "fact")) and "judged" not in kinds
     is_known = is_computed(name) or bool(kinds & {"measured", "predicted"})
+    is_known = is_known or words_of(name)[-1:] == ["size"]
     return is_field or is_known or is_remark(column)
 
 
