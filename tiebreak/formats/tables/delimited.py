@@ -28,6 +28,7 @@ SAMPLE_CHARACTERS, SAMPLE_ROWS = 200_000, 200
 # Larger than a cell may be, so a cell that is too long is named with its row and column.
 MAX_LINE = 64 * 1024 * 1024
 NO_HEADER = "The first row has data and no names, so the columns are called by their numbers."
+OTHER_MARK = "The names of the columns are divided by another mark than the rows."
 TWO_HEADERS = "If the table has two header rows, delete one of them."
 
 
@@ -41,6 +42,8 @@ class Dialect:
     above: int = 0
     """Number of rows above the header, such as a title, notes and empty rows."""
     has_header: bool = True
+    width: int = 0
+    """Number of cells of the rows, if the header has only one."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -66,8 +69,22 @@ def dialect_of(path: Path) -> Dialect:
     best = max(candidates, key=lambda dialect: _evenness(lines, dialect))
     if _evenness(lines, best) <= (0, 0):
         return candidates[0]
+    width = _evenness(lines, best)[1]
+    if len(_names_in(next(iter(lines)), best.separator, width)) == width:
+        return replace(best, width=width)
     above = _above(lines, best)
     return replace(best, above=above, has_header=not _begins_with_data(lines, best))
+
+
+def _names_in(line: str, separator: str, width: int) -> list[str]:
+    """Return the names of a header that is divided otherwise than its rows, by blanks or another mark; else []."""
+    splits = [line.split(), *(line.split(other) for other in SEPARATORS)]
+    fitting = [[name.strip() for name in names] for names in splits if len(names) == width]
+    return (
+        fitting[0]
+        if fitting and separator not in line and not any(map(is_number, fitting[0]))
+        else []
+    )
 
 
 def _above(lines: list[str], dialect: Dialect) -> int:
@@ -160,7 +177,9 @@ def read_delimited(
                     header = [f"column {k}" for k in range(1, len(cells) + 1)]
                     yield number, _row(header, cells)
                 elif not header:
-                    header = checked_header([cell.strip() for cell in cells], number)
+                    names = _names_in(cells[0], dialect.separator, dialect.width) or cells
+                    problems.notes += [OTHER_MARK] * (names is not cells)
+                    header = checked_header([cell.strip() for cell in names], number)
                 elif not any(cells):
                     problems.left_out["empty_rows"] += 1
                 else:
