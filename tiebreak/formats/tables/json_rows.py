@@ -9,6 +9,7 @@ from typing import Any, TextIO
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import TABLE_DECODER, parse_json
 from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.names import says
 from tiebreak.formats.tables.problems import BadCell, TableProblems
 
 CHUNK = 256 * 1024
@@ -172,15 +173,33 @@ def _records(value: Any) -> list[Any] | None:
         return None
     lists = {name: column for name, column in value.items() if isinstance(column, list)}
     are_columns = len(lists) == len(value) and len({len(cells) for cells in lists.values()}) == 1
-    if are_columns and not (len(lists) == 1 and _has_rows(*lists.values())):
+    if are_columns and not all(map(_has_rows, lists.values())):
         rows = zip(*lists.values(), strict=True)
         return [dict(zip(lists, cells, strict=True)) for cells in rows]
     nested = [column for column in lists.values() if _has_rows(column)]
     if len(nested) == 1:
         return nested[0]
+    if rows := _grouped_records(value):
+        return rows
     if all(isinstance(row, dict) and row for row in value.values()):
         return _keyed_records(value)
     return None
+
+
+def _grouped_records(value: dict[str, Any]) -> list[Any]:
+    """Return the rows of the one object of lists of rows, each with the name of its list and what is said of all.
+
+    Lists of systems or settings have the name "group" if something else says who rated.
+    """
+    groups = [v for v in (value, *value.values()) if isinstance(v, dict) and v]
+    groups = [g for g in groups if all(isinstance(v, list) and _has_rows(v) for v in g.values())]
+    if len(groups) != 1 or len({frozenset(rows[0]) for rows in groups[0].values()}) > 1:
+        return []
+    of_all = {name: v for name, v in value.items() if isinstance(v, str | int | float)}
+    known = [*of_all, *next(iter(groups[0].values()))[0]]
+    is_of_raters = all(says(name, "person") for name in groups[0])
+    name = "rater" if is_of_raters else "group" if any(says(n, "person") for n in known) else "list"
+    return [{**of_all, name: key, **row} for key, rows in groups[0].items() for row in rows]
 
 
 def _has_rows(column: list[Any]) -> bool:
