@@ -107,10 +107,8 @@ ASKED = {
     "325_human_annotations_nested.json",
     # Questions by number only, which nobody is named for.
     "344_codebook_questions_skipped.csv",
-    # Voters in lines with places in words, lists by system, and a header divided otherwise than its lines.
+    # Voters in lines with places in words.
     "348_ranked_choices_voters_in_lines.csv",
-    "351_judge_by_system_with_summary.json",
-    "357_blanks_in_the_header_tabs_below.csv",
 }
 # Layouts that are read by a convention, of which the reader says what it did.
 BY_CONVENTION = {
@@ -140,11 +138,12 @@ def alpha_of(table, criterion, level):
     """Return Krippendorff's α of machines' labels, by the package of that name."""
     rows = [k for k, name in enumerate(table["criterion"]) if name.endswith(criterion)]
     raters, units = (list(dict.fromkeys(table[name][rows])) for name in ("rater", "unit"))
+    labels = table.coded("label").in_order
     values = np.full((len(raters), len(units)), np.nan)
     for k in rows:
         place = raters.index(table["rater"][k]), units.index(table["unit"][k])
         label = table["label"][k]
-        values[place] = ord(label) if level == "nominal" else float(label)
+        values[place] = labels.index(label) if level == "nominal" else float(label)
     return krippendorff.alpha(reliability_data=values, level_of_measurement=level)
 
 

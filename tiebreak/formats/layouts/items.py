@@ -19,6 +19,9 @@ from tiebreak.formats.tables.profiles import TRUTHS, Column
 _ASKED = {*("asked", "queried", "query", "question", "requested", "shown", "presented", "prompted")}
 _ASKED |= {"displayed", "statement", "claim", "hypothesis"}
 
+_PASSES = frozenset(("round", "pass", "session", "phase", "wave", "trial", "attempt", "order"))
+_PASSES |= {"position", "day", "rank", "run", "rep", "repeat", "time", "iteration", "block"}
+
 NO_UNIT = "No column says which item a row rates. Choose it."
 OF_TEXTS = (
     "Columns of labels such as {} have the same numbers as columns of texts such as {}, so each number may be an item"
@@ -53,15 +56,13 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     # The number of an answer names no item beside what does.
     lasting = [c for c in named if c.repeats > 1 or not numbers_rows(c)]
     named = lasting if is_long and lasting else named
-    pairs = [*product(lasting, _parts_of(table, ids))] if is_long and not systems else []
-    # Of one rater, no item can be shared, so that names must say what is part of it.
-    several = "rater" not in table.facts or table.profile[table.facts["rater"]].distinct > 1
-    pairs = [pair for pair in pairs if several or is_item_part(pair[1])]
+    rater = table.profile.columns.get(table.facts.get("rater", ""))
+    pairs = _pairs_of(table, lasting, ids, rater) if rater and is_long and not systems else []
     for some, shared, again in (
         (named, is_long, False),
         (texts, is_long, False),
-        (named, True, is_long and "rater" in table.facts),
-        *((pair, several, False) for pair in pairs),
+        (named, True, is_long and rater is not None),
+        *((pair, rater is not None and rater.distinct > 1, False) for pair in pairs),
         (named, False, False),
         (links if is_long else ids, is_long, False),
         (parts, True, False),
@@ -79,13 +80,32 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     return (named[0].name, *systems)
 
 
-def _parts_of(table: Known, ids: Sequence[Column]) -> list[Column]:
-    """Return the columns of a few names each that may name an item together, and are not labels."""
-    other = {"winner"} if "label" in table.roles.values() else {"winner", "judged"}
+def _pairs_of(
+    table: Known, items: Sequence[Column], ids: Sequence[Column], rater: Column
+) -> list[tuple[Column, Column]]:
+    """Return pairs of columns that may name an item together: what is named, and what it was crossed with.
+
+    A number must be crossed with all raters, and of one rater a name must say what it is. What
+    numbers passes over an item is no part of it.
+    """
+    other = {"winner", "measured"}
+    if "label" not in table.roles.values():
+        other |= {"judged"}
     facts = [table.profile[table.facts[r]] for r in ("category",) if r in table.facts]
-    plain = [c for c in ids if not (numbers_rows(c) or c.is_prose or is_fact(c.name))] + facts
-    plain = [c for c in plain if c.repeats > 1 and not c.values <= TRUTHS]
-    return [c for c in plain if other.isdisjoint(kinds_of(c.name))]
+    parts = [c for c in (*ids, *facts, *table.free) if not (numbers_rows(c) or c.is_prose)]
+    parts = [c for c in parts if c.repeats > 1 and not c.values <= TRUTHS]
+    parts = [c for c in parts if other.isdisjoint(kinds_of(c.name))]
+    parts = [c for c in parts if _PASSES.isdisjoint(words_of(c.name))]
+    crossed = product(items, parts) if rater.distinct > 1 else ()
+    pairs = [
+        (item, part)
+        for item, part in crossed
+        if (part in ids and not is_fact(part.name))
+        or table.count(item.name, part.name) * rater.distinct == table.n_rows
+    ]
+    pairs += product(items, filter(is_item_part, parts))
+    alone = [p for p in parts if table.tells_apart([p.name, rater.name], [p.name])]
+    return [pair for pair in pairs if pair[1] not in alone]
 
 
 def _crossed(table: Known, once: list[str]) -> tuple[str, ...]:
