@@ -475,8 +475,8 @@ def _due_to_group(study: Study, row: Mapping[str, Any]) -> Due:
     amount = pay.screen_out if status == Status.SCREENED_OUT else amount
     so_far = by_task.for_tasks(done) if status == Status.ACTIVE else amount
     working = ((n, by_task, done),) if status == Status.ACTIVE else ()
-    costs = (Cost.of(n * one, pay.fee_percent) for one in (amount, so_far))
-    return Due(*costs, working=working)
+    once_they_stop, by_now = (Cost.of(n * one, pay.fee_percent) for one in (amount, so_far))
+    return Due(once_they_stop, by_now, working=working)
 
 
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
