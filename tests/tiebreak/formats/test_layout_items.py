@@ -294,3 +294,61 @@ def test_a_row_in_which_nobody_has_a_label_is_no_item_and_lacks_no_rating():
     assert (len(set(read.table["unit"])), len(read.table), read.missing) == (6, 11, 1)
     assert read.missing == without.missing
     assert len({*read.notes} - {*without.notes}) == 1
+
+
+def crossed(name, *, cells=("joy", "fear", "anger"), judges=("ann", "ben"), **more):
+    """Return rows in which each rater labels each clip once for each cell of a column."""
+    rows = [(k, cell, who) for k in range(5) for cell in cells for who in judges]
+    return [
+        {"annotation_id": n, "rater": who, name: cell, "file_name": f"c{k}.mp3", **more}
+        | {"rating": (3 * n + n // 4) % 4}
+        for n, (k, cell, who) in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("queried_emotion", ("joy", "fear", "anger")),
+        ("concept", ("joy", "fear", "anger")),
+        ("category", ("joy", "fear", "anger")),
+        ("variant", (1, 2)),
+        ("context_version", (1, 2)),
+    ],
+)
+def test_what_an_item_was_crossed_with_names_it_too(name, cells):
+    table = read_existing(crossed(name, cells=cells)).table
+    assert len({*table["unit"]}) == 5 * len(cells)
+
+
+def test_an_item_that_one_judge_rated_in_two_variants_is_two_items():
+    rows = crossed("variant", cells=("base", "tuned"), judges=("gpt-4o",))
+    assert len({*read_existing(rows).table["unit"]}) == 10
+
+
+@pytest.mark.parametrize("name", ["round", "session", "pass_no"])
+@pytest.mark.parametrize("cells", [(1, 2), ("first", "second")])
+def test_passes_over_an_item_are_no_part_of_its_name(name, cells):
+    with refused("rated_twice", DomainError):
+        read_existing(crossed(name, cells=cells))
+
+
+@pytest.mark.parametrize("name", ["asked_emotion", "question"])
+def test_what_raters_of_an_item_were_asked_is_part_of_it(name):
+    rows = [row | {name: ["joy", "fear"][k % 3 == 1]} for k, row in enumerate(long([1, 2] * 6))]
+    rows = [row for row in rows if row["rating"]]
+    read = read_existing(rows)
+    assert name in read.notes[0]
+    assert len(read.table) == len(rows)
+
+
+def test_an_answer_that_was_sent_again_counts_once():
+    rows = long([1, 2, 3, 1, 2, 3])
+    again = [*rows[:3], rows[2], *rows[3:], rows[0]]
+    clicks = [{"row_uuid": f"u{k}", **row, "timestamp": 100 + k} for k, row in enumerate(again)]
+    read = read_existing(clicks)
+    assert len(read.table) == len(rows)
+    assert "Rows that were left out because they repeat an earlier row: 4, 14." in read.notes
+    clicks[3] = clicks[3] | {"rating": 4}
+    with refused("rated_twice", DomainError):
+        read_existing(clicks)

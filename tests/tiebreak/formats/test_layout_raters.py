@@ -1,5 +1,7 @@
 """The rules by which raters are found in tables of ratings, and who of them is a machine."""
 
+import json
+
 import pytest
 
 from tests.refusals import refused
@@ -252,3 +254,51 @@ def test_votes_from_none_to_many_are_counts_and_those_of_a_few_kinds_are_raters(
         read_existing([row | {"clarity": k % 5} for k, row in enumerate(voted(4))])
     if names == "Vote{}":
         assert len({rater for *_, rater in labels_of(voted(2))}) == 3
+
+
+def test_what_is_beside_machines_in_an_object_is_one_unless_it_is_a_person():
+    names = ("gpt-5.1", "new-1.8", "human")
+    rows = [{"item": f"i{k}", "judges": {n: (k + len(n)) % 3 for n in names}} for k in range(6)]
+    table = read_existing(rows).table
+    kinds = {
+        r.partition(".")[2]: kind for r, kind in zip(table["rater"], table["kind"], strict=True)
+    }
+    assert kinds == {"gpt-5.1": "machine", "new-1.8": "machine", "human": "human"}
+
+
+@pytest.mark.parametrize("title", ["Clip {}: how natural is it?", "How clear is sample {} to you?"])
+@pytest.mark.parametrize("more", [{}, {"How old are you in years?": 30}])
+def test_a_question_that_is_asked_again_with_other_numbers_is_about_several_things(title, more):
+    rows = [
+        {"participant": f"p{k}", **more, **{title.format(n): (k + n) % 5 for n in range(1, 5)}}
+        for k in range(6)
+    ]
+    table = read_existing(rows).table
+    assert len({*table["unit"]}) == 4
+    assert len({*table["rater"]}) == 6
+    assert len({*table["criterion"]}) == 1
+
+
+def test_lists_by_rater_are_theirs_and_lists_by_anything_else_are_asked_about(tmp_path):
+    def lists(*names, **more):
+        rows = [{"prompt_id": f"p{k}", "clarity": k % 4, "tone": k % 3} for k in range(6)]
+        (path := tmp_path / "t.json").write_text(
+            json.dumps({**more, "all": dict.fromkeys(names, rows)})
+        )
+        return read_existing(path).table
+
+    assert {*lists("annotator_1", "annotator_2")["rater"]} == {"annotator_1", "annotator_2"}
+    judged = lists("base", "tuned", judge_model="gpt-4o", summary={"base": {"clarity": 2.5}})
+    assert {*judged["rater"]} == {"gpt-4o"}
+    assert len({*judged["unit"]}) == 12
+    with refused("no_rater", DomainError):
+        lists("base", "tuned")
+
+
+@pytest.mark.parametrize("header", ["item rater score", "item,rater,score", "item  rater  score"])
+def test_a_header_that_is_divided_otherwise_than_its_rows_is_read(header, tmp_path):
+    lines = [f"i{k}\t{who}\t{(k + n) % 4}" for k in range(5) for n, who in enumerate("xy")]
+    (path := tmp_path / "t.tsv").write_text("\n".join([header, *lines]))
+    read = read_existing(path)
+    assert len(read.table) == 10
+    assert any("another mark" in note for note in read.notes)

@@ -275,6 +275,48 @@ def test_sides_of_a_comparison_are_no_raters():
         read_existing(rows_of(gpt4_output=TEXTS, gpt4=LABELS, claude_output=TEXTS, claude=LABELS))
 
 
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"A": ["base", "tuned"] * 6, "B": ["tuned", "base"] * 6},
+        {"answer_a": TEXTS, "answer_b": TEXTS[::-1]},
+        {"model_a": ["base", "tuned"] * 6, "model_b": ["tuned", "base"] * 6},
+    ],
+)
+@pytest.mark.parametrize("names", ["tone_a tone_b", "scores.tone.A scores.tone.B", "A.tone B.tone"])
+def test_scores_of_both_sides_are_those_of_two_items(others, names):
+    first, second = names.split()
+    read = read_existing(rows_of(**others, **{first: LABELS, second: LABELS[::-1]}))
+    assert {*read.table["rater"]} == {UNNAMED}
+    assert len({*read.table["unit"]}) == len(read.table) == 24
+    assert "system_b" not in read.columns
+
+
+def test_columns_of_a_and_b_without_anything_compared_are_raters():
+    cells = {f"{name}_{who}": LABELS for name in ("clarity", "fluency") for who in "ab"}
+    assert {*read_existing(rows_of(text=TEXTS, **cells)).table["rater"]} == {"a", "b"}
+
+
+def test_flags_beside_labels_called_after_their_source_and_probabilities_are_no_labels():
+    truths = [True, False] * 6
+    rows = rows_of(kind_llm=["x", "y", "z"] * 4, view_llm=YES_NO, uncertain=truths)
+    assert criteria_of(rows) == {"kind_llm", "view_llm"}
+    shares = [{"clear": k / 20, "vague": 1 - k / 20} for k in range(12)]
+    assert criteria_of(rows_of(clarity=YES_NO, clarity_p=shares)) == {"preference"}
+
+
+def test_what_is_said_with_yes_or_no_beside_such_labels_is_one_of_them():
+    truths = {"action_ok": [True, False, False] * 4, "readable": [True, False] * 6}
+    assert criteria_of(rows_of(clarity=LABELS, **truths)) == {"clarity", *truths}
+
+
+@pytest.mark.parametrize("source", ["llm_judge_{}", "{}_human"])
+def test_what_is_called_after_the_source_of_a_label_is_one_more(source):
+    cells = {source.format("score"): LABELS, source.format("brand_pass"): [0, 1] * 6}
+    rows = [row | {"rater": "author"} for row in rows_of(**cells)]
+    assert criteria_of(rows) == {*cells}
+
+
 def test_numbered_columns_beside_their_mean_are_raters():
     second = [*LABELS[1:], LABELS[0]]
     means = [(a + b) / 2 for a, b in zip(LABELS, second, strict=True)]

@@ -98,8 +98,8 @@ def _shares_in(columns: Sequence[Column], profile: Profile) -> list[Column]:
     shares = []
     for name, run in groupby(columns, lambda c: c.name.rpartition(".")[0]):
         inside = [c for c in run if name and c.is_number]
-        cells = [[row.get(c.name) for c in inside] for row in profile.head]
-        sums = [sum(float(cell) for cell in row if is_number(str(cell))) for row in cells]
+        cells = [[str(row.get(c.name)) for c in inside] for row in profile.head]
+        sums = [sum(map(_number, filter(is_number, row))) for row in cells]
         if len(inside) > 1 and all(abs(total - 1) < 0.02 for total in sums):
             shares += inside
     return shares
@@ -126,7 +126,11 @@ def _has_labels(column: Column) -> bool:
 
 def _numbers(column: Column) -> list[float]:
     numbers = filter(is_number, column.values if column.is_number else ())
-    return [float(number.replace(",", ".").rstrip(" %")) for number in numbers]
+    return [*map(_number, numbers)]
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ".").rstrip(" %"))
 
 
 def _is_on_grid(column: Column) -> bool:

@@ -179,8 +179,8 @@ def _records(value: Any) -> list[Any] | None:
     nested = [column for column in lists.values() if _has_rows(column)]
     if len(nested) == 1:
         return nested[0]
-    if rows := _grouped_records(value):
-        return rows
+    if grouped := _grouped_records(value):
+        return grouped
     if all(isinstance(row, dict) and row for row in value.values()):
         return _keyed_records(value)
     return None
