@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from annotation.counts import StudyCounts
 from annotation.models import HIT, Place
@@ -447,7 +446,7 @@ def accounts(study: Study, wanted: Q | None = None) -> Accounts:
 def paid_and_owed(study: Study) -> dict[str, Decimal]:
     """Return what was paid and what is owed, each with fees."""
     paid = _paid([study.pk]).get(study.pk, NOTHING)
-    return {"paid": paid.total, "owed": ledger(study, timezone.now()).owed.total}
+    return {"paid": paid.total, "owed": ledger(study).owed.total}
 
 
 def plan_counts() -> dict[str, Any]:
