@@ -40,14 +40,17 @@ RATINGS_PER_HIT, UNITS, HITS_PER_ANNOTATOR = 5, 5, 40
 PER_TASK, BUDGET = Decimal("0.50"), 400_000
 PROLIFIC = {"fee_percent": "33.3", "screen_out_reward": "0.60"}
 MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
-# Collect shows what several pages show: progress, money, people and channels. Launch looks at all of a study,
+# Collect shows what several pages show: progress, money, people and channels. Pages of a study that pays ask
+# who waits, what is due and what it can cost at most. Launch looks at all of a study,
 # Quality and Generate & select at what there is of each stage, and the list of studies at who waits for money.
 MORE_STATEMENTS = {
-    "Progress": 21,
-    "Participants & payments": 13,
-    "Step: Launch": 22,
+    "Progress": 22,
+    "Participants & payments": 15,
+    "Step: Launch": 26,
     "Step: Generate & select": 17,
-    "Step: Quality": 15,
+    "Step: Quality": 16,
+    "Step: Size & pay": 15,
+    "Step: Recruit": 14,
     "Studies": 14,
 }
 NOW, SCALE = "now()", "preference:tie"
