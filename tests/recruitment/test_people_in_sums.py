@@ -251,6 +251,12 @@ def test_what_is_due_to_everybody_is_the_sum_of_what_is_due_to_each(rng):
 
 def test_people_have_waited_since_the_first_of_a_list_completed_the_last_task(rng):
     study = a_study(rng)
+    assert_waiting_since(study)
+    Participation.objects.update(status="finished", paid_per="hit", consented_version=None)
+    assert_waiting_since(study)  # now that many did as much on the same terms
+
+
+def assert_waiting_since(study: Study) -> None:
     people, entries = seen_in(study), ledger(study, NOW)
     for name in ("awaiting_payment", "screened_out"):
         ends = [each.until for each in people if name in each.lists and each.until]
