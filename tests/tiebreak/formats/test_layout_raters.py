@@ -9,7 +9,7 @@ from tests.tiebreak.formats.labelled_rows import CRITERIA, graded, labels_of, lo
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import FormatError
 from tiebreak.formats.layouts import Choice, read_existing
-from tiebreak.formats.rating_names import UNNAMED
+from tiebreak.formats.rating_names import UNNAMED, is_machine
 
 
 def test_what_is_said_once_of_each_person_is_no_label():
@@ -256,6 +256,12 @@ def test_votes_from_none_to_many_are_counts_and_those_of_a_few_kinds_are_raters(
         assert len({rater for *_, rater in labels_of(voted(2))}) == 3
 
 
+def test_a_model_s_name_with_its_number_is_a_machine_and_a_form_of_poems_is_none():
+    assert is_machine("opus-4.8")
+    assert is_machine("Sonnet 4")
+    assert not is_machine("haiku")
+
+
 def test_what_is_beside_machines_in_an_object_is_one_unless_it_is_a_person():
     names = ("gpt-5.1", "new-1.8", "human")
     rows = [{"item": f"i{k}", "judges": {n: (k + len(n)) % 3 for n in names}} for k in range(6)]
@@ -266,7 +272,9 @@ def test_what_is_beside_machines_in_an_object_is_one_unless_it_is_a_person():
     assert kinds == {"gpt-5.1": "machine", "new-1.8": "machine", "human": "human"}
 
 
-@pytest.mark.parametrize("title", ["Clip {}: how natural is it?", "How clear is sample {} to you?"])
+@pytest.mark.parametrize(
+    "title", ["Clip {}: how well does it match the audio?", "How clear is sample {} to you?"]
+)
 @pytest.mark.parametrize("more", [{}, {"How old are you in years?": 30}])
 def test_a_question_that_is_asked_again_with_other_numbers_is_about_several_things(title, more):
     rows = [

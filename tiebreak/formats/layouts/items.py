@@ -58,16 +58,15 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     named = lasting if is_long and lasting else named
     rater = table.profile.columns.get(table.facts.get("rater", ""))
     pairs = _pairs_of(table, lasting, ids, rater) if rater and is_long and not systems else []
-    for some, shared, again in (
-        (named, is_long, False),
-        (texts, is_long, False),
-        (named, True, is_long and rater is not None),
-        *((pair, rater is not None and rater.distinct > 1, False) for pair in pairs),
-        (named, False, False),
-        (links if is_long else ids, is_long, False),
-        (parts, True, False),
+    for some, shared in (
+        (named, is_long),
+        (texts, is_long),
+        *((pair, rater is not None and rater.distinct > 1) for pair in pairs),
+        (named, False),
+        (links if is_long else ids, is_long),
+        (parts, True),
     ):
-        keys = _fewest(table, some, once, systems, is_shared=shared, sent_twice=again)
+        keys = _fewest(table, some, once, systems, is_shared=shared)
         if keys:
             return keys
     if not is_long:
@@ -126,20 +125,14 @@ def _crossed(table: Known, once: list[str]) -> tuple[str, ...]:
 
 
 def _fewest(
-    table: Known,
-    ids: Sequence[Column],
-    once: list[str],
-    systems: list[str],
-    *,
-    is_shared: bool,
-    sent_twice: bool = False,
+    table: Known, ids: Sequence[Column], once: list[str], systems: list[str], *, is_shared: bool
 ) -> tuple[str, ...]:
     """Return the fewest of some columns by which each of the first rows is a rating of its own."""
     for size in (1, 2, 3):
         for some in combinations(ids, size):
             names = [c.name for c in some]
             for keys in ([*names, *systems], names):
-                is_own = table.tells_apart([*keys, *once], keys, sent_twice=sent_twice)
+                is_own = table.tells_apart([*keys, *once], keys)
                 if is_own and (not is_shared or table.is_shared(keys)):
                     return tuple(keys)
     return ()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tiebreak.errors import DomainError
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import BLANK
-from tiebreak.formats.layouts.unnamed import is_remark, numbers_rows, tells_clicks_apart
+from tiebreak.formats.layouts.unnamed import is_remark, numbers_rows
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import asked_of_things, is_computed, role_of
 from tiebreak.formats.tables.names import SIDES, other_side, says, words_of
@@ -42,7 +42,6 @@ class Known:
         self.roles |= dict.fromkeys(self.asked, "")  # of a sample, and not its name
         # A row that is there twice says nothing of what names the item.
         self.n_rows = len({tuple(sorted(row.items())) for row in profile.head})
-        self.n_answers = self.count(*(n for n in profile.columns if not tells_clicks_apart(n)))
         self.facts = {role: c for role, c in chosen.items() if role in COLUMNS and role != "label"}
 
     def _is_of_a_text(self, column: Column) -> bool:
@@ -132,16 +131,11 @@ class Known:
         """Return how many different rows there are in these columns."""
         return len({tuple(row.get(name) for name in names) for row in self.profile.head})
 
-    def tells_apart(
-        self, names: Sequence[str], keys: Sequence[str], *, sent_twice: bool = False
-    ) -> bool:
-        """Whether no two of the first rows are equal in these columns alone, and none lacks a key.
-
-        If answers may be ``sent_twice``, their numbers and times do not count.
-        """
+    def tells_apart(self, names: Sequence[str], keys: Sequence[str]) -> bool:
+        """Whether no two of the first rows are equal in these columns alone, and none lacks a key."""
         cells = [tuple(row.get(name) for name in names) for row in self.profile.head]
         has_keys = all(row.get(key) not in BLANK for row in self.profile.head for key in keys)
-        return has_keys and len({*cells}) >= (self.n_answers if sent_twice else self.n_rows)
+        return has_keys and len({*cells}) == self.n_rows
 
     def is_shared(self, keys: Sequence[str]) -> bool:
         """Whether several rows of a long table have the same item, as several raters must."""
