@@ -9,7 +9,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.frames import rows_of_frame
 from tiebreak.formats.layouts import Choice
 from tiebreak.report import Report, read_source
-from tiebreak.report.build import REPLICATES, report_of
+from tiebreak.report.build import REPLICATES, report_from
 from tiebreak.report.source import Source, source_of_rows
 from tiebreak.stats import EloConstants
 from tiebreak.stats.machines.alternative_annotators import EPSILON
@@ -97,7 +97,7 @@ def analyze(
     chosen = Choice(dict(columns or {}), tuple(leave_out), fill_down=tuple(fill_down))
     source = _source(data, chosen)
     declared = dict(scales or {})
-    report = report_of(
+    report = report_from(
         source,
         seed=seed,
         replicates=replicates,

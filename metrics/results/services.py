@@ -29,7 +29,7 @@ from tiebreak import __version__
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report
 from tiebreak.report.analysis_plan import ANALYSIS_SETTINGS
-from tiebreak.report.build import report_of
+from tiebreak.report.build import report_from
 from tiebreak.report.model.report import OPTIONAL_SECTIONS, CriterionSection
 from tiebreak.report.registry import after_closing
 from tiebreak.report.schema import report_schema
@@ -121,7 +121,9 @@ def refresh_report(*, study: Study, chosen: Filter = EVERYTHING) -> ReportSnapsh
     """Build and store the report. The same ratings give the same digits."""
     state = watermark(study)
     source = source_of(study, chosen)
-    report = report_of(source, sections=after_closing() if source.is_closed and not chosen else ())
+    report = report_from(
+        source, sections=after_closing() if source.is_closed and not chosen else ()
+    )
     if not chosen:
         report = with_stopping(report, study)
     if chosen.raters == NO_FAILED_CHECK:

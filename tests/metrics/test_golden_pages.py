@@ -24,7 +24,7 @@ from tests.tiebreak.stats.published import golden
 from tiebreak.formats import InstanceRow
 from tiebreak.formats.readers import Converted, convert
 from tiebreak.reading.shown import NAMES_WITH_MACHINE
-from tiebreak.report import build_report
+from tiebreak.report.build import report_from
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
@@ -68,7 +68,7 @@ class Pages:
 @pytest.fixture
 def pages(tmp_path, admin_client, monkeypatch):
     """Import a published study; its values need no long bootstrap."""
-    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=20))
+    monkeypatch.setattr(services, "report_from", partial(report_from, replicates=20))
 
     def imported(reader: str, *parts: str, score: str = "") -> Pages:
         path, bundle = GOLDEN.joinpath(*parts), tmp_path / "bundle"
@@ -223,7 +223,7 @@ def test_llmbars_evaluators(judge, pages):
 
 
 def test_mt_benchs_people_and_gpt_4(tmp_path, admin_client, monkeypatch):
-    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=20))
+    monkeypatch.setattr(services, "report_from", partial(report_from, replicates=20))
     pair = "alpaca-13b/gpt-3.5-turbo"
     rows = mtbench_votes(pair)
     spec = replace(convert("mtbench", mtbench_files()).spec, systems=tuple(pair.split("/")))

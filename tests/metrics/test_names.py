@@ -21,7 +21,7 @@ from tests.studies.factories import make_study, open_knowingly
 from tests.tiebreak.formats.bundles import write_lines
 from tiebreak.formats import FormatError
 from tiebreak.report import read_source
-from tiebreak.report.build import report_of
+from tiebreak.report.build import report_from
 
 pytestmark = pytest.mark.django_db
 
@@ -79,8 +79,8 @@ REFUSED = [
 
 @pytest.fixture
 def owner(client, monkeypatch) -> User:
-    quick = partial(report_of, replicates=10)
-    monkeypatch.setattr("metrics.results.services.report_of", quick)
+    quick = partial(report_from, replicates=10)
+    monkeypatch.setattr("metrics.results.services.report_from", quick)
     user = User.objects.create_user("ada", password="x", is_staff=True)
     client.force_login(user)
     return user

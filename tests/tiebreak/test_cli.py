@@ -111,7 +111,7 @@ def test_what_a_pdf_needs_is_said_before_the_report_is_computed(
 ):
     monkeypatch.setitem(sys.modules, "typst", None)
     monkeypatch.setattr(
-        "tiebreak.commands.reports.report_of", lambda *_, **__: pytest.fail("computed")
+        "tiebreak.commands.reports.report_from", lambda *_, **__: pytest.fail("computed")
     )
     assert run("analyze", bundle, "--pdf", tmp_path / "report.pdf") == 1
     assert "tiebreak[pdf]" in capsys.readouterr().err

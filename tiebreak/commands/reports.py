@@ -25,7 +25,7 @@ from tiebreak.reading.terminal import as_text
 from tiebreak.reading.words import ELO_SYMBOLS
 from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.analysis_plan import names_in
-from tiebreak.report.build import REPLICATES, report_of
+from tiebreak.report.build import REPLICATES, report_from
 from tiebreak.report.check import PACKAGE, TOLERANCE, CheckedAlpha, check_alphas
 from tiebreak.report.families import MARK, parsed_families
 from tiebreak.report.left_out import PREFIX as LEFT_OUT
@@ -212,7 +212,7 @@ def _report(
     weights: Weights | None,
     scores: Source | None,
 ) -> Report:
-    return report_of(
+    return report_from(
         source,
         seed=options.seed,
         replicates=options.replicates,

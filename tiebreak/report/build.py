@@ -184,7 +184,7 @@ def build_report(
     )
 
 
-def report_of(source: Source, **options: Any) -> Report:
+def report_from(source: Source, **options: Any) -> Report:
     """Build the report of a source: what it says of its ratings holds where no option says otherwise."""
     said = {
         "scales": source.scales,

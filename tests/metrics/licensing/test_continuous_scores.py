@@ -11,7 +11,7 @@ from metrics.licensing.evidence import EPSILON, current_evidence
 from metrics.results import services
 from tests.metrics.licensing.studies import compute_evidence
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
-from tiebreak.report import build_report
+from tiebreak.report.build import report_from
 from tiebreak.report.sections.raters.strata import NO_EXACT_AGREEMENT
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ INSTANCES = 40
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    monkeypatch.setattr(services, "report_from", partial(report_from, replicates=0))
     bundle = make_bundle(tmp_path / "b")
     settings = bundle / "study.toml"
     settings.write_text(settings.read_text().replace('"preference:tie"', '"interval"'))

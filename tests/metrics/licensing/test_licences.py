@@ -50,7 +50,7 @@ from tests.pages import prose_of, unexplained
 from tests.refusals import refused
 from tests.studies.factories import make_study
 from tiebreak.reading.messages import READING_IF_DRAWN
-from tiebreak.report import build_report
+from tiebreak.report.build import report_from
 
 pytestmark = pytest.mark.django_db
 CROWD = Licence.Annotators.CROWD
@@ -64,7 +64,7 @@ def without_workers(patch: pytest.MonkeyPatch) -> list[tuple]:
         patch.setattr(
             task, "apply_async", lambda args, queue=None, name=name: requests.append((name, *args))
         )
-    patch.setattr(services, "build_report", partial(build_report, replicates=0))
+    patch.setattr(services, "report_from", partial(report_from, replicates=0))
     return requests
 
 
@@ -143,7 +143,7 @@ def test_where_the_test_is_not_passed_the_refusal_has_the_numbers(study):
 )
 def test_passing_the_test_is_not_enough(tmp_path, requests, monkeypatch, label_of, code):
     """Annotators give one label nearly always, or two of them always contradict each other."""
-    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    monkeypatch.setattr(services, "report_from", partial(report_from, replicates=0))
     monkeypatch.setattr(studies, "label_of", label_of)
     study = judged_study(tmp_path)
     with changes_noted():
@@ -270,7 +270,7 @@ def test_a_dry_run_grants_by_bots_and_says_so(bots_study):
 
 
 def test_labels_by_people_and_bots_are_counted(tmp_path, requests, monkeypatch):
-    monkeypatch.setattr(services, "build_report", partial(build_report, replicates=0))
+    monkeypatch.setattr(services, "report_from", partial(report_from, replicates=0))
     mixed = compute_evidence(judged_study(tmp_path, bots=frozenset({"r1"})))
     licence = grant(mixed)
     assert (licence.evidence["simulated"], licence.evidence["labels"]) == (40, 120)

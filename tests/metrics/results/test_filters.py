@@ -38,7 +38,7 @@ from studies.models import Study
 from tests.tiebreak.formats.bundles import make_bundle, write_lines
 from tiebreak.reading.charts.chart import key_in
 from tiebreak.reading.findings import stratum_name
-from tiebreak.report import build_report
+from tiebreak.report.build import build_report, report_from
 
 pytestmark = pytest.mark.django_db
 # More than the ten that an interval needs.
@@ -46,7 +46,7 @@ INSTANCES = 24
 NUMBER = re.compile(r"\d\.\d\d")
 
 
-BUILT = partial(build_report, replicates=200)
+BUILT = partial(report_from, replicates=200)
 
 
 @pytest.fixture(scope="module")
@@ -77,14 +77,14 @@ def stored(module_db, tmp_path_factory) -> str:
     write_lines(bundle / "ratings.jsonl", rows + machine)
     study = import_study(path=bundle).study
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(services, "build_report", BUILT)
+        patch.setattr(services, "report_from", BUILT)
         refresh_report(study=study)
     return study.pk
 
 
 @pytest.fixture
 def study(db, stored, monkeypatch) -> Study:
-    monkeypatch.setattr(services, "build_report", BUILT)
+    monkeypatch.setattr(services, "report_from", BUILT)
     return Study.objects.get(pk=stored)
 
 
@@ -292,7 +292,7 @@ def test_data_and_report_says_what_a_filter_applies_to_and_its_ratings_are_of_th
 def test_numbers_of_a_part_keep_their_intervals(client, study):
     part = stored_report(refresh_report(study=study, chosen=Filter(category="new")))
     source = source_of(study, Filter(category="new"))
-    expected = BUILT(source.table, scales=source.scales, order=source.order)
+    expected = build_report(source.table, scales=source.scales, order=source.order, replicates=200)
     rate = part.criteria["preference"].systems.win_rate["new"]
     other = expected.criteria["preference"].systems.win_rate["new"]
     assert (rate.value, rate.low, rate.high) == (other.value, other.low, other.high)
