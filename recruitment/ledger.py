@@ -519,8 +519,7 @@ def _money(study: Study, payments: QuerySet[Payment]) -> Money:
     """Sum up payments. The time of someone's work ends with the last completed HIT."""
     by_fee: dict[str | None, Decimal] = defaultdict(Decimal)
     rates = []
-    for percent, status, worked, amount in _paid_to_each(payments):
-        paid = in_cents(amount)  # SQLite sums money as floats
+    for percent, status, worked, paid in _paid_to_each(payments):
         by_fee[percent] += paid
         if status not in _NOT_JUDGED:
             rates.append(_per_hour(paid, worked))

@@ -5,6 +5,7 @@ kinds; nor are the ticks of an axis.
 """
 
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from math import floor, isfinite, log10
 
 
@@ -16,10 +17,17 @@ def rounded(number: Decimal | float, decimals: int) -> str:
     >>> rounded(0.725, 2), rounded(29 * 0.025, 2), rounded(-0.005, 2)
     ('0.73', '0.73', '-0.01')
     """
-    if not isfinite(number):
-        return f"{number}"
-    exact = Decimal(number if isinstance(number, Decimal) else f"{number:.12g}")
-    return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):f}"
+    return f"{_rounded(number, decimals):f}" if isfinite(number) else f"{number}"
+
+
+def _rounded(number: Decimal | float, decimals: int) -> Decimal:
+    exact = number if isinstance(number, Decimal) else Decimal(f"{number:.12g}")
+    return exact.quantize(_place(decimals), ROUND_HALF_UP)
+
+
+@cache
+def _place(decimals: int) -> Decimal:
+    return Decimal(1).scaleb(-decimals)
 
 
 def in_digits(number: float, decimals: int | None = None) -> str:
@@ -79,7 +87,7 @@ def in_cents(amount: Decimal | float) -> Decimal:
     >>> in_cents(Decimal("22.025"))
     Decimal('22.03')
     """
-    return Decimal(rounded(amount, 2))
+    return _rounded(amount, 2)
 
 
 def money(amount: Decimal | float) -> str:
