@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from annotation.imports.study_import import import_study
 from metrics.demo import load_demo
@@ -19,6 +19,8 @@ from studies.models import Membership, Study
 from tests.browser.test_every_page import OPEN_ALL, pages_of
 from tests.browser.test_researcher_pages import log_in
 from tests.tiebreak.formats.bundles import STUDY, write_lines
+from tiebreak.reading.charts.intervals import THICK_KEY
+from tiebreak.reading.figures.systems.systems import ALL_AT_ONCE
 from tiebreak.report.registry import on_request
 
 WIDTHS = (360, 768, 1280, 1440, 1920)
@@ -147,3 +149,16 @@ def test_a_rater_is_a_block_on_a_phone_whose_cells_say_their_kind_and_interval(
     assert page.locator(".lead-figure table.chart tbody tr").first.locator("td").count() == 5
     cells = page.evaluate(CELLS)
     assert cells == [[4, 0]] * 5  # its name, all items, then four kinds two by two
+
+
+@pytest.mark.thorough
+def test_a_phone_says_what_two_thicknesses_of_a_line_are_in_the_picture(page: Page, live_server):
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    study = load_demo(owner=ruth, say=lambda _: None)
+    log_in(page, live_server.url)
+    page.set_viewport_size({"width": 360, "height": 740})
+    for question, key in (("systems", ALL_AT_ONCE), ("raters", THICK_KEY)):
+        page.goto(f"{live_server.url}/studies/{study.pk}/results/{question}/")
+        picture = page.locator(".lead-figure .chart")
+        assert picture.locator("[stroke-width='5']").count()
+        expect(picture.get_by_text(key.partition("{")[0])).to_be_visible()
