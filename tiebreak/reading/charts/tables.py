@@ -1,7 +1,7 @@
 """A table of raters and kinds of items: in each cell a value in digits and drawn with its interval."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from typing import ClassVar
@@ -15,16 +15,17 @@ from tiebreak.stats import Estimate
 
 LARGER = {"font_weight": 600}
 PLOTS = 0.66  # of the width of a file, which its columns share
-AT_MOST = "reference"  # the kind of a row that is a bound, drawn as a line in every cell
+AT_MOST = "reference"  # the kind of a row that is a bound: a line in every cell, and told in the heads
 
 
 @dataclass(frozen=True)
 class Column:
-    """A kind of item: its name, how many items there are, and what a page may link to it."""
+    """A kind of item: its name, how many items there are, what a page may link to it, and its bound."""
 
     name: str
     note: str
     key: Key
+    bound: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class TableChart(Chart):
     label: str = ""
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    bounds: tuple[Row, ...] = ()
     reasons: tuple[str, ...] = ()
     most: float = 1.0
     names: ClassVar[float] = 0.2
@@ -62,25 +64,29 @@ class TableChart(Chart):
         if not self:
             return Svg()
         heads = "".join(f"<th scope='col'>{self._head(column)}</th>" for column in self.columns)
-        cells = _plots(self.rows, self.most)
+        cells = _plots(self.rows, self.bounds, self.most)
         body = "".join(
             f"<tr><th scope='row'>{_rater(row)}</th>{self._cells(row, drawn)}</tr>"
             for row, drawn in zip(self.rows, cells, strict=True)
         )
         key = "; ".join(filter(None, (self.label, self.below)))
         key = f"<p class='axis'>{escape(f'{key[:1].upper()}{key[1:]}')}</p>" if key else ""
+        # Where rows are blocks, their cells but the first are seen once this is open.
+        kinds = f"<details class='kinds'><summary>{escape(self.corner)}</summary></details>"
         reasons = "".join(f"<p class='axis'>{escape(reason)}</p>" for reason in self.reasons)
-        # What the columns are stands where the picture is explained, and in the corner of a file.
-        first = "Rater" * bool(self.corner)
         table = (
             f"<table class='chart' aria-label='{escape(self.finding)}'>"
-            f"<thead><tr><td class='note'>{first}</td>{heads}</tr></thead><tbody>{body}</tbody></table>"
+            f"<thead><tr><td class='note'>{escape(self.corner)}</td>{heads}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
         )
-        return Svg(f"<div class='chart-box'>{key}{table}{reasons}</div>")
+        kinds *= bool(self.corner)
+        return Svg(f"<div class='chart-box'>{key}{kinds}{table}{reasons}</div>")
 
     def _head(self, column: Column) -> str:
         name = link_to(escape(shortened(column.name)), self.links.get(column.key))
-        return f"<span class='name'>{name}</span><span class='note'>{escape(column.note)}</span>"
+        bound = f"<span class='note bound'>{escape(column.bound)}</span>" if column.bound else ""
+        note = f"<span class='note'>{escape(column.note)}</span>"
+        return f"<span class='name'>{name}</span> {note}{bound}"
 
     def _cells(self, row: Row, plots: Sequence[partial[Iterator[str]]]) -> str:
         return "".join(
@@ -102,13 +108,18 @@ def table_chart(
 ) -> Chart:
     """Return a table with a row per rater, or nothing if no value is defined.
 
-    The interval of the first row is a band in every cell, and the value of a row of the kind
-    ``AT_MOST`` a line. Values are from 0 to ``most``.
+    The interval of the first row is a band in every cell. The value of a row of the kind ``AT_MOST`` is a
+    line in the cells of the others, and stands below the heads where it is an estimate. Values are from 0
+    to ``most``.
     """
     if not any(estimate.is_defined for row in rows for estimate in row.cells):
         return NOTHING
-    strips = [Strip(corner, partial(_heads, columns), size="heads")]
-    for row, plots in zip(rows, _plots(rows, most), strict=True):
+    bounds = [row for row in rows if row.kind == AT_MOST]
+    raters = [row for row in rows if row.kind != AT_MOST]
+    columns = [replace(one, bound=_bound(bounds, n)) for n, one in enumerate(columns)]
+    size = "bounded" if any(one.bound for one in columns) else "heads"
+    strips = [Strip(corner, partial(_heads, columns), size=size)]
+    for row, plots in zip(raters, _plots(raters, bounds, most), strict=True):
         strips.append(Strip(row.title, partial(_row, row, plots), size="cells"))
     reasons = dict.fromkeys(
         f"–: {estimate.reason}" for row in rows for estimate in row.cells if not estimate.is_defined
@@ -124,20 +135,32 @@ def table_chart(
         corner=corner,
         label=label,
         columns=tuple(columns),
-        rows=tuple(rows),
+        rows=tuple(raters),
+        bounds=tuple(bounds),
         reasons=tuple(reasons),
         most=most,
     )
 
 
-def _plots(rows: Sequence[Row], most: float) -> list[list[partial[Iterator[str]]]]:
+def _bound(bounds: Sequence[Row], n: int) -> str:
+    """Return what the head of a column says of bounds; the key says it of one that is no estimate."""
+    told = [(row.name, row.cells[n]) for row in bounds if any(one.has_interval for one in row.cells)]
+    values = ((name, *_in_digits(estimate)) for name, estimate in told)
+    return ", ".join(
+        f"{name} {value} ({interval})" if interval else f"{name} {value}"
+        for name, value, interval in values
+    )
+
+
+def _plots(
+    rows: Sequence[Row], bounds: Sequence[Row], most: float
+) -> list[list[partial[Iterator[str]]]]:
     """Return how to draw each cell, all on one axis."""
-    known = [one for row in rows for one in row.cells if one.is_defined]
+    known = [one for row in (*rows, *bounds) for one in row.cells if one.is_defined]
     low, high = padded([end for one in known for end in (one.value, one.low, one.high)])
     axis = Axis(max(low, 0.0), min(high, most))
-    bounds = [row.cells for row in rows if row.kind == AT_MOST]
     grounds = [
-        partial(_ground, axis, band, [cells[n] for cells in bounds])
+        partial(_ground, axis, band, [row.cells[n] for row in bounds])
         for n, band in enumerate(rows[0].cells)
     ]
     return [
@@ -164,17 +187,15 @@ def _ground(
 
 def _plot(axis: Axis, drawn: Mark, ground: Ground, canvas: Canvas) -> Iterator[str]:
     yield from ground(canvas)
-    estimate = drawn.estimate
-    if estimate.is_defined and drawn.kind != AT_MOST:
+    if drawn.estimate.is_defined:
         yield from drawn_mark(axis, drawn, canvas)
-    elif estimate.has_interval:  # the line is there already
-        yield canvas.line((axis.at(estimate.low), 0.5), (axis.at(estimate.high), 0.5), "reference")
 
 
 def _heads(columns: Sequence[Column], canvas: Canvas) -> Iterator[str]:
     room = PLOTS * WIDTH / len(columns)
     for n, column in enumerate(columns):
-        lines = [*wrapped(shortened(column.name), room)[:3], column.note]
+        bound = wrapped(column.bound, room)[:4] if column.bound else ()
+        lines = [*wrapped(shortened(column.name), room)[:3], column.note, *bound]
         for line, words in enumerate(lines):
             at = n / len(columns), 1.0
             yield canvas.text(at, words, "start", dy=-4 - 16 * (len(lines) - 1 - line))

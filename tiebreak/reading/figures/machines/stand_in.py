@@ -166,7 +166,7 @@ def kinds_of_item(section: CriterionSection) -> list[StratumSection]:
 
 def _column(name: ItemsName, n: int) -> Column:
     """Return the head of a column, in which a band says how texts are and not its ends."""
-    words = f"texts {name.parts[0]}" if name.parts[0] in BANDS else _whole(name)
+    words = name.parts[0] if name.parts[0] in BANDS else _whole(name)
     return Column(words, counted(n, "item"), name.key)
 
 

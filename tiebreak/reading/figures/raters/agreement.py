@@ -22,7 +22,7 @@ STRATIFIERS = {
     "agreement": "By agreement among annotators, of items with two ratings or more",
     "unique_labels": "By number of different labels, of items with two ratings or more",
     "category": "By category",
-    "separability": "By how far the systems' texts differ (separability), most alike first",
+    "separability": "By how far the texts differ",
     "systems": "By system pair",
 }
 # The classifications that no rating decides, in the order in which pictures have them.

@@ -58,7 +58,7 @@ def test_equal_labels_of_annotators_are_those_of_the_noise_ceiling(section):
     assert ends[3] == found.scope.raters == "these"
 
 
-def test_the_table_has_every_rater_and_the_ceiling_in_every_kind_of_item(section):
+def test_the_table_has_every_rater_and_its_heads_the_ceiling_in_every_kind_of_item(section):
     figure = stand_in_figure(section, {"annotators": "paid"})
     strata = kinds_of_item(section)
     assert [one.stratum for one in strata] == ["all", "dialogue", "news"]
@@ -76,12 +76,16 @@ def test_the_table_has_every_rater_and_the_ceiling_in_every_kind_of_item(section
     for row in figure.rows:
         assert f"{row[at]:.2f}" in page
         assert f"{row[at]:.2f}" in file
-    assert page.count("<td data-label") == len(figure.rows)
-    # The key comes first; what the columns are stands with what explains the picture, and in files.
-    assert page.index("dashed: best possible machine") < page.index("<td class='note'>Rater</td>")
+    of_ceiling = [row for row in figure.rows if row[0] == BEST_POSSIBLE]
+    assert page.count("<td data-label") == len(figure.rows) - len(of_ceiling)
+    low, high = at + 1, at + 2
+    assert re.findall(r"bound'>([^<]*)<", page) == [
+        f"{BEST_POSSIBLE} {row[at]:.2f} ({row[low]:.2f} to {row[high]:.2f})" for row in of_ceiling
+    ]
+    # The key comes first, and what the columns are is their corner.
     kind = figure.chart.corner
     assert kind
-    assert kind not in page
+    assert page.index("dashed: best possible machine") < page.index(f"<td class='note'>{kind}</td>")
     assert kind[1:] in figure.reading
     assert all("paid" in drawing and "simple" in drawing for drawing in (page, file))
 
@@ -89,7 +93,7 @@ def test_the_table_has_every_rater_and_the_ceiling_in_every_kind_of_item(section
 def test_a_band_has_its_place_as_head_and_its_ends_in_the_numbers():
     figure = stand_in_figure(section_of(rows(separability=(0.1, 0.4, 0.6, 0.9))))
     heads = re.findall(r"<span class='name'>([^<]*)</span>", figure.chart.page())[:5]
-    assert heads == ["All items", *(f"texts {band}" for band in BANDS)]
+    assert heads == ["All items", *BANDS]
     kinds = dict.fromkeys(row[1] for row in figure.rows)
     assert [kind.partition(" (")[0] for kind in kinds] == ["All items", *BANDS]
     assert all(" to " in kind for kind in [*kinds][1:])
