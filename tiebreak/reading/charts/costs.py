@@ -174,11 +174,13 @@ def _line(at: float, one: Estimate, y: Axis, gap: float) -> Box:
 def _places(at: float, height: float, line: Box, wide: float) -> list[Label]:
     """Return where a name has room in the plot, or if it has none, at the right of its mark."""
     gap, middles = line.right - line.left, (height, line.bottom + LINE / 2, line.top - LINE / 2)
+    half = round(wide / gap * ASIDE / 2)  # of the name, in pixels
     places = [
         Label(at, Box(*ends, middle - LINE / 2, middle + LINE / 2), style, dx)
         for middle, aside in zip(middles, (gap, 0, 0), strict=True)
         for ends, style, dx in (
             ((at + aside, at + aside + wide), "start", ASIDE * bool(aside)),
+            *[((at - wide / 2, at + wide / 2), "y-tick", half)] * (not aside),
             ((at - aside - wide, at - aside), "y-tick", -ASIDE * bool(aside)),
         )
     ]

@@ -94,6 +94,17 @@ def test_on_a_phone_no_name_stands_on_another_rater_where_there_is_room_elsewher
     assert crossed == 0 or len(raters) == 4
 
 
+def test_a_name_that_has_no_room_beside_its_mark_is_in_the_middle_below_it():
+    """Of a dear rater between its mark and the end, so that its name reaches below no cheaper one."""
+    cheap = Series("machine", "judge-70b", ((0.35, Estimate(0.71, 0.65, 0.75, n=60)),))
+    dear = Series("human", "annotators", ((12.5, Estimate(0.67, 0.61, 0.72, n=60)),))
+    x, y = Decades.of([0, 0.35, 12.5]), Axis(0.4, 0.9)
+    box = {one.words: one.box for one in names_at_marks([cheap, dear], x, y, (), NARROW)}["annotators"]
+    assert (box.left + box.right) / 2 == pytest.approx(x.at(12.5))
+    assert box.left > x.at(0.35)
+    assert box.top == pytest.approx(1 - y.at(0.61))
+
+
 @pytest.mark.parametrize("costs", [{}, {"annotators": 0.5}, {"annotators": 0.5, "gone": 0.1}])
 def test_without_a_price_of_a_machine_rater_there_is_no_picture(section, costs):
     assert cost_figure(section, costs, "EUR") is None
