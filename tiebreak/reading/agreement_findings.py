@@ -26,9 +26,10 @@ from tiebreak.stats.core.independence import MIN_CLUSTERS
 
 NO_ALPHA_HEADING = "Agreement among annotators"
 AGREE, THESE_AGREE = "Annotators agree beyond chance", "These annotators agree beyond chance"
-# What follows these, by what is shown where the systems' texts are most alike and most different.
-LEAST_ALONE = "; not shown for texts most alike"
-MOST_ALONE = "; not shown for texts most different"
+# What follows these, by what is shown where the systems' texts are most alike and most different. The
+# shorter form is for a heading that goes on with the instances that it covers.
+NOT_SHOWN = ", but this is not shown where texts are most {how}"
+NOT_SHOWN_OF_DRAWN = "; not shown for texts most {how}"
 MORE_LEAST = ", more for texts most different than most alike"
 MORE_MOST = ", more for texts most alike than most different"
 MOST_TOO = " even for texts most alike"
@@ -104,9 +105,10 @@ def _at_ends(most: Estimate, least: Estimate, alpha: Estimate, *, of_these: bool
         if least.low > most.high:
             return MORE_LEAST
         return MORE_MOST if most.low > least.high else MOST_TOO
+    not_shown = NOT_SHOWN_OF_DRAWN if scope_suffix(alpha) else NOT_SHOWN
     if in_least:
-        return LEAST_ALONE
-    return MOST_ALONE if in_most else ""
+        return not_shown.format(how="alike")
+    return not_shown.format(how="different") if in_most else ""
 
 
 def _is_shown(one: Estimate, alpha: Estimate, *, of_these: bool) -> bool:

@@ -150,6 +150,17 @@ def agreed(seed: int) -> CriterionSection:
     return replace(section, strata=(of_all, *others, *strata))
 
 
+def over_the_dataset(section: CriterionSection) -> CriterionSection:
+    """Return the same of instances that were drawn out of a dataset."""
+    strata = []
+    for one in section.strata:
+        alpha = one.human_human.krippendorff_alpha
+        scope = replace(alpha.scope, instances="dataset")
+        drawn = replace(alpha, stated_scope=scope)
+        strata.append(stratum(one.stratifier, one.stratum, drawn, one.n_units))
+    return replace(section, strata=tuple(strata))
+
+
 def test_a_heading_on_agreement_says_where_only_as_the_intervals_do():
     seen = set()
     for seed in SEEDS:
@@ -173,11 +184,16 @@ def test_a_heading_on_agreement_says_where_only_as_the_intervals_do():
             alphas.setdefault(one.stratifier, []).append(one.human_human.krippendorff_alpha)
         if "texts" in where:
             most, least = alphas["separability"][0], alphas["separability"][-1]
-            claims_least = where != "; not shown for texts most different"
+            claims_least = where != ", but this is not shown where texts are most different"
             assert is_shown(least) or not claims_least
-            assert (where == "; not shown for texts most alike") == (not is_shown(most))
+            not_alike = ", but this is not shown where texts are most alike"
+            assert (where == not_alike) == (not is_shown(most))
             assert least.low > most.high or ", more for texts most different" not in where
             assert most.low > least.high or ", more for texts most alike" not in where
+            # Of instances that were drawn it says the same, in fewer words where it would be too long.
+            drawn, _ = agreement_finding(over_the_dataset(section))
+            assert ("not shown" in drawn) == ("not shown" in where)
+            assert len(drawn.split()) <= 15 or "not shown" not in drawn
         elif where:
             kind = "systems" if "pairs" in where else "category"
             known = [one for one in alphas[kind] if one.has_interval]
