@@ -13,7 +13,6 @@ from tiebreak.reading.charts.chart import (
     Chart,
     words_at,
     x_axis,
-    x_grid,
     y_grid,
 )
 from tiebreak.reading.charts.curves import field_chart
@@ -61,7 +60,6 @@ def line_chart(
     x, y = Axis(0.0, right, is_of_counts=True), Axis(0.0, top)
 
     def draw(canvas: Canvas) -> Iterator[str]:
-        yield x_grid(canvas, x)
         yield from y_grid(canvas, y)
         if target is not None:
             ends_above = any(line.points[-1][1] >= target for line in drawn)

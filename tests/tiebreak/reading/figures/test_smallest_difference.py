@@ -35,6 +35,9 @@ def test_it_falls_with_the_root_of_the_number_of_ratings(rows):
     points, drawing = {n: least for n, _, least in figure.rows}, figure.chart.file()
     # Only the size of this study is marked as it, with its numbers in the picture.
     assert drawing.count("<title>this study: ") == 1
+    # Lines go across only, as on a phone not every number below would have its own.
+    (grid,) = re.findall(r'<path d="([^"]*)" class="grid"/>', figure.chart.page())
+    assert set(re.findall("[HV]", grid)) == {"H"}
     n = len(rows)
     told = {n: half for n, half, _ in figure.rows}
     assert f">{n:,} ratings: ±{in_digits(told[n])}<" in drawing

@@ -316,7 +316,7 @@ def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_t
                 assert said[len("enough for ") :].partition(";")[0] == told.pop()
                 assert not told
                 assert settled == len(systems) - 1
-                assert "for the other two takes" in said or "the other two are known" in said
+                assert "; the other two need " in said or "the other two are known" in said
             else:
                 assert said.startswith(f"{settled} of {len(rates)} pairs settled")
                 assert len(told) != 1 or len(rates) < comb(len(systems), 2)

@@ -117,12 +117,12 @@ def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
     if times < NEARLY:
         verb = "is" if whose == "the other" else "are"
         return f", known to {PRECISION}" if not whose else f"; {whose} {verb} known to {PRECISION}"
-    told = f"{PRECISION} for {whose}" if whose else PRECISION
-    if times > MOST_TIMES:
-        return f"; {told} takes over {MOST_TIMES} times the ratings"
-    return (
-        f"; {told} takes about {in_digits(times, 0 if times >= FEW_TIMES else 1)} times the ratings"
-    )
+    about = f"about {in_digits(times, 0 if times >= FEW_TIMES else 1)}"
+    many = f"{f'over {MOST_TIMES}' if times > MOST_TIMES else about} times the ratings"
+    if not whose:
+        return f"; {PRECISION} takes {many}"
+    need = "needs" if whose == "the other" else "need"
+    return f"; {whose} {need} {many} for {PRECISION}"
 
 
 def _sentence(pair: str, least: float, n_pairs: int, reached: int | None) -> str:
