@@ -17,6 +17,7 @@ from metrics.results.selectors import source_of, stored_report
 from metrics.results.services import ensure_fresh, refresh_report
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
+from tests.metrics.licensing.studies import judged_study
 from tests.metrics.studies import preferences, report_of
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
@@ -146,6 +147,20 @@ def test_a_part_has_a_heading_and_the_foot_one_line_behind_which_the_rest_is(cli
     (counted,) = foot.xpath("details//*[@class='counted']/text()")
     assert line[0] == counted
     assert foot.xpath("details//a[contains(@href, 'report')]")
+
+
+def test_the_foot_says_how_many_ratings_are_of_people(client, tmp_path):
+    study = judged_study(tmp_path)
+    refresh_report(study=study)
+    client.force_login(User.objects.create_superuser("root"))
+    page = client.get(reverse("metrics:results-tab", args=[study.pk, "machines"]))
+    said = fromstring(page.text).xpath("string(//span[@class='n-used'])").partition("(")[0]
+    counted, rows = page.context["counted"], page.context["counted"].rows
+    assert rows.people
+    assert [int(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?= )", said)][:4] == [
+        *(rows.counted, rows.people),
+        *(counted.annotators, rows.machines),
+    ]
 
 
 def test_ranks_and_strengths_are_drawn_beside_their_numbers():
