@@ -1,6 +1,6 @@
 """The pages of results: four questions, each with its picture, and the parts of each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -34,6 +34,7 @@ from metrics.results.raters_figure import fatigue_figure, speed_figure
 from metrics.results.stopping_page import cost_in_words, stopping_context
 from studies.access import Right, studies_of
 from studies.models import Study
+from tiebreak.digits import counted
 from tiebreak.reading.annotator_tests import AnnotatorTests, annotator_tests
 from tiebreak.reading.charts.chart import key_of
 from tiebreak.reading.charts.svg import kinds_of
@@ -286,15 +287,34 @@ def _raters_to_choose(shown: Shown) -> dict[str, Any]:
         for person in [people.get(row.facts.name)]
         for agreement in [number(row.agreement, low=0, reference=mean)]
     ]
+    signs_of = [signs for *_, person, signs in listed if person]
+    is_whole = not shown.chosen and len(rows) <= MAX_RATERS
     return {
         "rows": sorted(listed, key=lambda row: -len(row[-1])),
-        "unusual": sum(bool(signs) for *_, signs in listed),
+        "unusual": sum(map(bool, signs_of)),
+        "heading": _worth_a_look(signs_of) if is_whole else "",
+        "each": _range_of([row.facts.ratings for row in rows[:MAX_RATERS]]),
         "mean": mean,
         "left_out": max(0, len(rows) - MAX_RATERS),
         "raters": (names + machines)[:MAX_RATERS],
         "rater": rater,
         "is_known": rater in shown.about.raters,
     }
+
+
+def _worth_a_look(signs_of: Sequence[Sequence[Any]]) -> str:
+    """Return how many are worth a look of those who could be; empty if nobody is."""
+    n = sum(map(bool, signs_of))
+    verb = "is" if n == 1 else "are"
+    return f"{n} of {counted(len(signs_of), 'annotator')} {verb} worth a look" if n else ""
+
+
+def _range_of(ratings: Sequence[int]) -> str:
+    """Return from how many to how many ratings there are."""
+    if not ratings:
+        return ""
+    low, high = min(ratings), max(ratings)
+    return f"{low:,} to {counted(high, 'rating')}" if low < high else counted(high, "rating")
 
 
 def _comparable(shown: Shown) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """What a stored report has of each annotator is stored apart, and is put back where it is needed."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import caches
 from django.urls import reverse
 from lxml.html import fromstring
 from scipy.stats import binomtest
@@ -13,6 +15,7 @@ from annotation.models import Participation
 from annotation.services.exclusion import exclude_work
 from annotation.services.screening import CheckRecord
 from metrics.models import ReportSnapshot
+from metrics.results import question_pages
 from metrics.results.rater_rows import RaterFacts, mean_agreement, rater_rows
 from metrics.results.selectors import source_of, stored_report, stored_rows
 from metrics.results.services import refresh_report
@@ -84,6 +87,46 @@ def test_each_rater_has_a_line_beside_the_mean_and_who_was_excluded_comes_last(c
         == Participation.Status.EXCLUDED.label.lower()
     )
     assert not last.xpath(".//*[@class='human-line']")
+
+
+def test_the_page_says_in_its_heading_how_many_of_whom_are_worth_a_look(client, monkeypatch):
+    study = make_open_study(instances=2, ratings_per_hit=3)
+    for name in ("ann", "bob", "cy"):
+        rated(study, name)
+    refresh_report(study=study)
+    client.force_login(User.objects.create_superuser("ruth"))
+    address = reverse("metrics:results-tab", args=[study.pk, "by-rater"])
+
+    def said(n: int, query: str = "", **headers: str) -> tuple[list[str], str]:
+        caches["annotators"].clear()
+        sign = SimpleNamespace(said="quick")
+        monkeypatch.setattr(
+            question_pages, "worth_a_look", lambda people: {p.pk: [sign] for p in [*people][:n]}
+        )
+        page = fromstring(client.get(f"{address}{query}", headers=headers).text)
+        return page.xpath("//h1[not(@class)]/text()"), page.xpath("string(//*[@data-order])")
+
+    assert said(0) == (["Rater by rater"], "")
+    assert said(1) == (["1 of 3 annotators is worth a look"], "")
+    heading, order = said(2)
+    assert heading == ["2 of 3 annotators are worth a look"]
+    assert order.startswith("Those with the most reasons")
+    # Opened on the question's page it has no heading of its own, and of a part it is another number.
+    assert said(2, HX_Request="true")[1].startswith("2 annotators are worth a look: those")
+    heading, order = said(2, "?category=none-of-these")
+    assert "worth" not in "".join(heading)
+
+
+def test_the_numbers_of_ratings_are_said_once_for_all(client):
+    study = make_open_study(instances=2, ratings_per_hit=3)
+    for name in ("ann", "bob"):
+        rated(study, name)
+    refresh_report(study=study)
+    client.force_login(User.objects.create_superuser("ruth"))
+    page = client.get(reverse("metrics:results-tab", args=[study.pk, "by-rater"]))
+    numbers = {facts.ratings for facts, *_ in page.context["rows"]}
+    (each,) = fromstring(page.text).xpath("//*[@class='each']/text()")
+    assert {int(one) for one in re.findall(r"\d+", each)} == {min(numbers), max(numbers)}
 
 
 def test_the_line_of_a_rater_is_the_exact_interval_of_a_share():
