@@ -15,7 +15,9 @@ from tiebreak.stats import Estimate
 
 LARGER = {"font_weight": 600}
 PLOTS = 0.66  # of the width of a file, which its columns share
-AT_MOST = "reference"  # the kind of a row that is a bound: a line in every cell, and told in the heads
+AT_MOST = (
+    "reference"  # the kind of a row that is a bound: a line in every cell, and told in the heads
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,9 @@ def table_chart(
 
 def _bound(bounds: Sequence[Row], n: int) -> str:
     """Return what the head of a column says of bounds; the key says it of one that is no estimate."""
-    told = [(row.name, row.cells[n]) for row in bounds if any(one.has_interval for one in row.cells)]
+    told = [
+        (row.name, row.cells[n]) for row in bounds if any(one.has_interval for one in row.cells)
+    ]
     values = ((name, *_in_digits(estimate)) for name, estimate in told)
     return ", ".join(
         f"{name} {value} ({interval})" if interval else f"{name} {value}"

@@ -99,7 +99,9 @@ def test_a_name_that_has_no_room_beside_its_mark_is_in_the_middle_below_it():
     cheap = Series("machine", "judge-70b", ((0.35, Estimate(0.71, 0.65, 0.75, n=60)),))
     dear = Series("human", "annotators", ((12.5, Estimate(0.67, 0.61, 0.72, n=60)),))
     x, y = Decades.of([0, 0.35, 12.5]), Axis(0.4, 0.9)
-    box = {one.words: one.box for one in names_at_marks([cheap, dear], x, y, (), NARROW)}["annotators"]
+    box = {one.words: one.box for one in names_at_marks([cheap, dear], x, y, (), NARROW)}[
+        "annotators"
+    ]
     assert (box.left + box.right) / 2 == pytest.approx(x.at(12.5))
     assert box.left > x.at(0.35)
     assert box.top == pytest.approx(1 - y.at(0.61))
