@@ -11,10 +11,12 @@ from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.formats import date_format
 
 from annotation.counts import progress_of
 from annotation.services.plan_checks import has_design
 from annotation.services.screening import role_counts
+from jobs.models import Job
 from recruitment.admission import OPEN_LINK, note_admitted
 from recruitment.confirmations import final_of, frozen_settings
 from recruitment.costs import paid_and_owed
@@ -37,6 +39,7 @@ from studies.design.steps import ShownStep, StepState, StudyFrame, StudyState, p
 from studies.models import Study, Unit
 from studies.public_address import is_local, public_url
 from studies.refusals import told
+from tiebreak.digits import duration
 
 CLONED = (
     "This is the clone: a separate draft with the same design, screening, reference items, selected"
@@ -101,6 +104,12 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         rows = _in_order([*rows, _address(link, channels)])
     elif link and study.status != Study.Status.CLOSED and is_local(link):
         rows = _in_order([*rows, Row("should", "local", "Address", LOCAL)])
+    may_try = (
+        study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study)
+    )
+    dry_run = dry_runs_of(study).first() if may_try else None
+    if may_try:
+        rows = _in_order([*rows, _tried(study, dry_run)])
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
     opens = actions.pop("open", "") if may_open else ""
     plans_first = any(check.code in PLANNING for check in current)
@@ -109,7 +118,12 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "frame": frame,
         "here": "launch",
         "rows": [row for row in rows if row.state != "done"],
+        "notes": [row for row in rows if row.state == "note"],
         "done": [row for row in rows if row.state == "done"],
+        "dry_run": dry_run,
+        "dry_run_form": DryRunForm(initial={"raters": suggested_raters(study)})
+        if may_try
+        else None,
         "left": sum(row.state in {"must", "should"} for row in rows),
         "must": sum(row.state == "must" for row in rows),
         "should": sum(row.state == "should" for row in rows),
@@ -131,11 +145,6 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     }
     if study.opened_at is not None and study.reward is not None and study.dry_run_of_id is None:
         context |= paid_and_owed(study)
-    if study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study):
-        context |= {
-            "dry_run": dry_runs_of(study).first(),
-            "dry_run_form": DryRunForm(initial={"raters": suggested_raters(study)}),
-        }
     return render(request, "recruitment/launch.html", context)
 
 
@@ -178,6 +187,27 @@ def _address(link: str, channels: Sequence[str]) -> Row:
     if is_local(link):
         return Row("should", "address", "Address", f"{LOCAL} {through}")
     return Row("note", "address", "Address", through)
+
+
+def _tried(study: Study, job: Job | None) -> Row:
+    """Return what came of the last time when bots tried a draft."""
+    state, sentence = _dry_run_finding(job)
+    runs = reverse("recruitment:dry-runs", args=[study.pk])
+    return Row(state, "dry-run", "Dry run", sentence, runs, "Dry runs")
+
+
+def _dry_run_finding(job: Job | None) -> tuple[Literal["should", "note", "done"], str]:
+    if job is None:
+        return "note", "Bots have not tried the study yet."
+    if job.is_moving:
+        return "note", "Bots are working through a copy of the study."
+    if job.result.get("conclusions"):
+        return "should", job.result["conclusions"][0]["sentence"]
+    if job.status != Job.Status.DONE:
+        return "note", "The last dry run did not finish."
+    took = "" if job.seconds is None else f" in {duration(job.seconds)} s"
+    bots, at = job.result.get("raters", 0), date_format(job.created_at, "j M, H:i")
+    return "done", f"On {at} UTC, {bots} bots finished{took}, and no problem was found."
 
 
 def _way_to(shown: ShownStep, name: str, study: Study) -> str:

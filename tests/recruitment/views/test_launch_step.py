@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from recruitment.admission import OPEN_LINK
 from recruitment.models import Channel
+from recruitment.services.dry_runs import dry_runs_of
 from recruitment.views.launch import LOCAL
 from studies.models import Generation, Screening, Study
 from studies.models.settings import FrozenSettings, fields_of
@@ -19,6 +20,7 @@ from tests.studies.design.test_step_pages import page_of
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
+FOLDED = ("note", "done")
 
 
 def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
@@ -68,6 +70,13 @@ def test_a_dry_run_is_a_check_that_is_made_with_its_button(client, study):
     after = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
     (row,) = after.xpath("//*[@data-code='dry-run']")
     assert row.get("data-severity") == "done"
+    counted = client.get(page_of("recruitment:launch", study)).context["should"]
+    found = {"code": "unfilled_places", "sentence": "3 places stayed empty."}
+    dry_runs_of(study).update(result={"conclusions": [found]})
+    page = client.get(page_of("recruitment:launch", study))
+    (row,) = (one for one in page.context["rows"] if one.code == "dry-run")
+    assert (row.state, row.sentence) == ("should", "3 places stayed empty.")
+    assert page.context["should"] == counted + 1
 
 
 def test_a_draft_without_texts_says_once_what_is_missing_and_shows_no_screen(client, ruth):
@@ -85,18 +94,20 @@ def test_a_draft_without_texts_says_once_what_is_missing_and_shows_no_screen(cli
         assert bool(html.xpath("//iframe[@name='preview']")) == has_texts
 
 
-def test_what_is_done_is_listed_below_what_is_left(client, study):
-    html = lxml.html.fromstring(client.get(page_of("recruitment:launch", study)).content)
-    states = html.xpath("//section/ul[@class='launch-checks']/li/@data-severity")
-    left = states.index("done")
-    assert left > 0
-    assert set(states[left:]) == {"done"}
-    (folded,) = html.xpath("//ul[@class='launch-checks']/li/details[ul]")
-    done = folded.xpath("./ul/li")
-    assert {row.get("data-severity") for row in done} == {"done"}
-    titles = [row.xpath("string(.//strong)") for row in done]
-    assert folded.xpath("string(summary/strong)") == ", ".join(titles)
-    assert len(titles) > 1
+def test_what_is_left_to_do_is_listed_above_the_notes_and_what_is_done(client, study):
+    page = client.get(page_of("recruitment:launch", study))
+    (listed,) = lxml.html.fromstring(page.content).xpath("//section/ul[@class='launch-checks']")
+    states = listed.xpath("./li/@data-severity")
+    assert states == [*(row.state for row in page.context["rows"] if row.state != "note"), *FOLDED]
+    assert states[0] not in FOLDED
+    for state in FOLDED:
+        (folded,) = listed.xpath(f"./li[@data-severity='{state}']/details[not(@open)]")
+        rows = folded.xpath("./ul/li")
+        assert {row.get("data-severity") for row in rows} == {state}
+        titles = [row.xpath("string(.//strong)") for row in rows]
+        assert len(titles) > 1
+        lead = "Done:" if state == "done" else f"{len(titles)} notes:"
+        assert folded.xpath("normalize-space(summary)") == f"{lead} {', '.join(titles)}"
 
 
 def launch_rows(client, study) -> dict[str, lxml.html.HtmlElement]:
@@ -129,7 +140,7 @@ def test_all_that_can_be_done_about_checks_is_a_link_at_the_end_of_their_lines(c
     ends = {code: row.xpath("./*[last()][@class='acts']") for code, row in rows.items()}
     assert all(ends[code] for code in ("no_guidelines", "not_planned", "dry-run"))
     for code, row in rows.items():
-        acts = row.xpath("(.//a | .//button)[not(ancestor::details)]")
+        acts = row.xpath("./*[not(self::details)]/descendant-or-self::*[self::a or self::button]")
         assert acts == [act for end in ends[code] for act in end.xpath(".//a | .//button")]
         assert {act.get("class") for act in acts if act.tag == "button"} <= {"plain"}
 
