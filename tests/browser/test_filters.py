@@ -163,6 +163,11 @@ def test_a_title_is_cut_only_where_there_is_no_room_for_it(
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(f"{live_server.url}/studies/{study.pk}/results/systems/")
     assert page.locator(".study-title").evaluate(is_whole)
+    Study.objects.update(title="Short")
+    for place in ("results/systems/", "", "launch/"):
+        page.goto(f"{live_server.url}/studies/{study.pk}/{place}")
+        rooms = page.locator(".rooms").bounding_box()
+        assert abs(rooms["x"] + rooms["width"] / 2 - 640) <= 1
     # Pages without rooms have the account beside it, and the title a line of its own.
     page.set_viewport_size({"width": 360, "height": 740})
     for address in (reverse("studies:from-template"), reverse("annotation:new-study")):
