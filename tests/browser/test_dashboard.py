@@ -120,10 +120,19 @@ def test_the_page_that_is_chosen_is_bold_and_moves_no_other(
         )
         assert bold == ["page"]
         places.append(lefts)
+        # Words begin where the room for their bold form begins.
+        begun = links.evaluate_all(BEGUN)
+        assert all(abs(text - box - pad) < 0.5 for text, box, pad in begun), begun
     # Letters are placed on fractions of a pixel.
     assert all(max(of_one) - min(of_one) < 0.5 for of_one in zip(*places, strict=True))
 
 
+BEGUN = """links => links.filter(one => one.checkVisibility()).map(one => {
+    const range = document.createRange(), word = [...one.children].find(each => each.checkVisibility());
+    range.selectNodeContents(word);
+    const pad = parseFloat(getComputedStyle(one).paddingLeft);
+    return [range.getBoundingClientRect().left, one.getBoundingClientRect().left, pad];
+})"""
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
 
 
