@@ -34,8 +34,15 @@ def generate_select_status(study: Study, facts: Facts) -> StepStatus:
     if facts["has_draw"]:
         return done("Instances are drawn.")
     if facts["has_texts"]:
-        return done(every_instance_is_used(facts["n_set_aside"]))
-    return missing(NO_TEXTS) if study.dataset_id else not_needed("There are no instances yet.")
+        n = facts["n_set_aside"]
+        return done(
+            every_instance_is_used(n), f"All usable but {n}." if n else "All usable instances."
+        )
+    return (
+        missing(NO_TEXTS)
+        if study.dataset_id
+        else not_needed("There are no instances yet.", "No instances.")
+    )
 
 
 register_step(

@@ -41,13 +41,14 @@ def quality_status(_: Study, facts: Facts) -> StepStatus:
     if any(facts[role.value] < n for role, n in required.items()):
         return missing("Make the missing reference items.")
     if screening is None and not facts["questions"]:
-        return not_needed("No screening: add a test, gold checks or questions.")
+        return not_needed("No screening: add a test, gold checks or questions.", "No screening.")
     if (
         screening
         and screening.check_rate
         and screening.check_action == Screening.CheckAction.RECORD
     ):
-        return done("Screening is set up; failed gold checks are only recorded.")
+        only_recorded = "Screening is set up; failed gold checks are only recorded."
+        return done(only_recorded, "Failures are recorded.")
     return done("Screening is set up.")
 
 
@@ -65,8 +66,10 @@ def size_status(study: Study, _: Facts) -> StepStatus:
 
 def analysis_plan_status(study: Study, _: Facts) -> StepStatus:
     if not has_plan(study):
-        return not_needed("No plan is fixed.")
-    return done("Frozen when the study opens." if study.opened_at is None else "Frozen.")
+        return not_needed("No plan is fixed.", "No plan.")
+    if study.opened_at is not None:
+        return done("Frozen.")
+    return done("Frozen when the study opens.", "Frozen at opening.")
 
 
 def recruit_status(study: Study, facts: Facts) -> StepStatus:
@@ -79,7 +82,7 @@ def recruit_status(study: Study, facts: Facts) -> StepStatus:
         return done("Open link")
     if study.reward:
         return missing("Say how people get their pay.")
-    return not_needed("The open link is used.")
+    return not_needed("The open link is used.", "Open link.")
 
 
 def launch_status(study: Study, facts: Facts) -> StepStatus:
@@ -87,7 +90,7 @@ def launch_status(study: Study, facts: Facts) -> StepStatus:
         return missing("All responses are completed.")
     if study.opened_at is not None:
         return done(study.get_status_display())
-    return missing("Checks everything, and opens the study.")
+    return missing("Checks everything, and opens the study.", "Review and open.")
 
 
 register_checks(quick_checks)

@@ -56,30 +56,34 @@ class StudyState(StrEnum):
 
 @dataclass(frozen=True)
 class StepStatus:
-    """Whether a step is done, and a short sentence that says what is there or what is missing."""
+    """Whether a step is done, and a short sentence that says what is there or what is missing.
+
+    The list of steps has the `note` instead, where the sentence takes more than a line there.
+    """
 
     state: StepState
     sentence: str
+    note: str = ""
 
     @property
     def is_open(self) -> bool:
         return self.state == StepState.OPEN
 
 
-def done(sentence: str) -> StepStatus:
-    return StepStatus(StepState.DONE, sentence)
+def done(sentence: str, note: str = "") -> StepStatus:
+    return StepStatus(StepState.DONE, sentence, note)
 
 
-def missing(sentence: str) -> StepStatus:
-    return StepStatus(StepState.OPEN, sentence)
+def missing(sentence: str, note: str = "") -> StepStatus:
+    return StepStatus(StepState.OPEN, sentence, note)
 
 
 def warned(sentence: str) -> StepStatus:
-    return StepStatus(StepState.WARNED, sentence)
+    return StepStatus(StepState.WARNED, f"{sentence} See the warning.", "See the warning.")
 
 
-def not_needed(sentence: str) -> StepStatus:
-    return StepStatus(StepState.NOT_NEEDED, sentence)
+def not_needed(sentence: str, note: str = "") -> StepStatus:
+    return StepStatus(StepState.NOT_NEEDED, sentence, note)
 
 
 class StepCheck(Protocol):
@@ -372,7 +376,7 @@ def _checked(shown: ShownStep, found: Sequence[StepCheck]) -> ShownStep:
     checks = tuple(check for check in found if check.where == shown.step.url_name)
     status = shown.status
     if checks and status.state == StepState.DONE:
-        status = warned(f"{status.sentence} See the warning.")
+        status = warned(status.sentence)
     return replace(shown, status=status, checks=checks)
 
 
@@ -407,7 +411,9 @@ def _shown(step: Step, study: Study) -> ShownStep:
     facts = {name: getattr(study, f"{prefix}_{name}") for name in step.facts}
     status = step.status(study, facts)
     if status.state == StepState.NOT_NEEDED and study.opened_at is None:
-        status = not_needed(f"Optional. {status.sentence}")
+        status = not_needed(
+            *(said and f"Optional. {said}" for said in (status.sentence, status.note))
+        )
     if status.is_open and study.status == Study.Status.CLOSED:
         status = not_needed("Nothing to do: the study is closed.")
     if status.is_open and study.dry_run_of_id is not None:

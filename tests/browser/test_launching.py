@@ -136,6 +136,15 @@ def test_what_annotators_see_has_both_texts_on_a_phone_and_leaves_the_checks_in_
         tops = {one.bounding_box()["y"] for one in seen.locator(".choices label").all()}
         assert len(tops) == 1
         check_fits(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    starts = "rows => rows.map(row => [...row.children].map(e => e.getBoundingClientRect().left))"
+    for name, number in page.locator(".lines > div").evaluate_all(starts):
+        assert name == number
+    lines = page.locator('.steps [data-state="done"] small').evaluate_all(
+        "notes => notes.map(e => e.clientHeight / parseFloat(getComputedStyle(e).lineHeight))"
+    )
+    assert max(lines) < 1.5
+    page.set_viewport_size({"width": 360, "height": 900})
     steps = page.locator(".study-nav")
     assert steps.evaluate("e => e.scrollWidth <= e.clientWidth")
 

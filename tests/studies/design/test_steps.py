@@ -130,6 +130,21 @@ def test_what_is_skipped_is_optional_until_the_study_opens(ruth):
     assert not any(one.status.sentence.startswith("Optional") for one in shown)
 
 
+@pytest.mark.parametrize("opened", [None, "2026-01-01T00:00Z"])
+@pytest.mark.parametrize("screens", [True, False])
+def test_what_the_list_says_of_a_step_that_lacks_nothing_takes_one_line(ruth, opened, screens):
+    study = make_study(instances=2, reward="1.00", minutes_per_hit=2, hits_per_annotator=2)
+    if screens:
+        Screening.objects.create(study=study, check_action="record")
+    Study.objects.update(opened_at=opened)
+    shown = frame_of(with_facts(Study.objects.all(), ruth).get(), ruth).steps
+    notes = [
+        s.status.note or s.status.sentence for s in shown if s.status.note or not s.status.is_open
+    ]
+    assert len(notes) >= 6
+    assert all(len(note) <= 24 for note in notes), notes
+
+
 def test_a_step_of_which_the_launch_warns_is_not_done_in_the_room_of_the_steps(ruth):
     study = make_study(instances=2)
     Study.objects.update(
