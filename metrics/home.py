@@ -95,7 +95,9 @@ def _needs(frame: StudyFrame, listed: Mapping[str, int]) -> Iterator[Need]:
     """Yield what is known without a further statement; Collect says all that a study needs."""
     study = frame.study
     if step := frame.next_step:
-        yield Need(step.step.slug, step.status.sentence, step.url, step.step.title)
+        opens = study.status == Study.Status.DRAFT and step.step.slug == "launch"
+        button = "Review and open" if opens else step.step.title
+        yield Need(step.step.slug, step.status.sentence, step.url, button)
     if study.status == Study.Status.DRAFT:
         return
     yield from of_lists(study, listed, {})

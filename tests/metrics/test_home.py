@@ -45,10 +45,17 @@ def test_a_card_has_state_progress_and_the_next_step(client, ruth):
     html = home(client)
     assert 'data-status="draft"' in html
     assert reverse("recruitment:launch", args=[Study.objects.get().pk]) in html
+    assert ">Review and open<" in html
     Study.objects.all().delete()
     study = make_open_study(instances=1, member=ruth)
     assert re.search(r'class="progress">\s*0 of 3', home(client))
     assert reverse("metrics:dashboard", args=[study.pk]) in home(client)
+
+
+def test_a_draft_whose_total_is_not_known_has_what_a_person_gets(client, ruth):
+    make_study(instances=1, member=ruth, reward=3, hits_per_annotator=2)
+    (money,) = fromstring(home(client)).xpath("//td[@data-label='Money']")
+    assert " ".join(money.text_content().split()) == "3.00 GBP a person no total yet"
 
 
 def test_a_study_with_simulated_ratings_is_marked(client, ruth):
@@ -122,6 +129,8 @@ def test_studies_that_need_the_member_come_first_then_open_ones_newest_first(cli
     Comment.objects.create(participation=by, text="Odd.", created_at=timezone.now())
     needing = [draft, commented, full]
     expected = [*needing, *reversed(quiet), paused, closed]
+    (caption,) = fromstring(home(client)).xpath("//table[@class='studies']/caption")
+    assert caption.text_content() == "Your studies 7, those that need you first"
     assert listed(client) == [study.pk for study in expected]
     frames = {card.frame.study.pk: card.frame for card in study_cards(ruth, None)}
     assert {study.pk for study in needing} == {pk for pk, f in frames.items() if f.needs_person}
