@@ -121,7 +121,7 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
         ]
     paid, promised = accounting.ledger.money, study.promised_hourly_rate
     rate = paid.median_hourly_rate
-    detail = f"{costs.currency}, median, for all their time"
+    detail = f"{costs.currency}, median"
     detail += f"; promised {money(promised)}" if promised else ""
     few, those = paid.under_promise, f"the {paid.timed} paid and not excluded"
     due = f"{few} of {those} got less" if few else ""
