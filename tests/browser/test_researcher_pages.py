@@ -11,14 +11,17 @@ from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
 from annotation.models import Participation
+from annotation.services.participations import finish_participation
 from metrics.results.services import refresh_report
 from recruitment.models import Channel, Eligibility, Payment, Submission
 from recruitment.platforms.base import OfferedFilter
 from recruitment.services.dry_runs import DryRunOptions, start_dry_run
+from recruitment.services.payments import note_payment
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from tests.studies.factories import make_open_study, make_study
+from tests.recruitment.views.test_ledger import complete, paying_study
+from tests.studies.factories import make_open_study, make_participation, make_study
 
 
 def with_everything(study: Study) -> Study:
@@ -133,6 +136,37 @@ def test_a_rater_has_two_lines_on_a_phone(chromium_page: Page, live_server, path
     heights = rows.evaluate_all("rows => rows.map(row => row.offsetHeight)")
     assert heights
     assert max(heights) < 80, heights  # of 24 px each, with the space between rows
+
+
+def test_sums_and_what_is_said_or_done_about_them_stand_below_each_other(
+    chromium_page: Page, live_server
+):
+    page, ruth = chromium_page, User.objects.create_superuser("ruth", password="a long password")
+    study = paying_study(member=ruth, reward=Decimal("20.00"), budget=900)
+    for name in ("ann", "bob", "eve"):
+        person = make_participation(study, name)
+        Participation.objects.filter(pk=person.pk).update(consented_at=timezone.now())
+        complete(person, now=timezone.now() + timedelta(minutes=200))
+        finish_participation(participation=person)
+    note_payment(participation=person, amount=Decimal("20.00"))
+    log_in(page, live_server.url)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(f"{live_server.url}/studies/{study.pk}/")
+    numbers = [one.bounding_box() for one in page.locator(".facts > div").all()]
+    assert len({round(box["width"]) for box in numbers}) == 1
+    due, first_line = (page.locator(f"#fact-hourly {at}").bounding_box() for at in (".due", ".n"))
+    assert due["y"] > first_line["y"] + 10
+    page.goto(f"{live_server.url}/studies/{study.pk}/ledger/")
+    cell = page.locator('[data-label="Pay"]:has(form)').first
+    sum_ends = cell.locator("strong").bounding_box()
+    padding = float(cell.evaluate("e => parseFloat(getComputedStyle(e).paddingLeft)"))
+    button = cell.locator("button").bounding_box()
+    assert abs(button["x"] - cell.bounding_box()["x"] - padding) < 0.5
+    assert button["y"] >= sum_ends["y"] + sum_ends["height"]
+    page.goto(f"{live_server.url}/studies/{study.pk}/launch/")
+    sums = [one.bounding_box() for one in page.locator(".sums > div").all()]
+    assert len(sums) == 3
+    assert len({box["y"] for box in sums}) == 1
 
 
 def test_the_price_of_a_draft_arrives_without_moving_its_row(chromium_page: Page, live_server):

@@ -172,9 +172,13 @@ def test_the_address_is_told_once_and_is_a_check_if_nobody_else_can_reach_it(
     post_confirmed(client, reverse("recruitment:launch-action", args=[study.pk, "open"]))
     opened = client.get(launch, headers={"host": server})
     html = opened.content.decode()
-    assert html.count(f"http://{server}/s/") == html.count("enter through") == 1
+    assert html.count(f"http://{server}/s/") == html.count('label for="entry-link">Open link<') == 1
     codes = {one.code for one in opened.context["rows"]}
     assert ("address" in codes, "local" in codes) == (False, state == "should")
+    assert "enter through" not in html
+    Channel.objects.create(study=study, provider="invitation", settings={"people": "ann"})
+    several = client.get(launch, headers={"host": server}).content.decode()
+    assert several.count("Annotators can enter through Open link, ") == 1
 
 
 def test_an_opened_study_reads_as_history_with_a_clone(client, study):
