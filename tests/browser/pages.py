@@ -28,3 +28,8 @@ def expect_status(page: Page, state: str, *counts: object) -> None:
 
 def expect_unit(page: Page | FrameLocator, number: int) -> None:
     expect(page.locator("#unit-heading")).to_have_text(numbers(number))
+
+
+def notes(page: Page) -> Locator:
+    """Return what opens the notes of *Launch*."""
+    return page.locator('.launch-checks > [data-severity="note"] summary:has(+ ul)')

@@ -15,7 +15,7 @@ from tests.annotation.answers import submit_rating
 from tests.annotation.places import hit_units_of, take_place
 from tests.annotation.tallies import recount, stored_tallies
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
-from tests.browser.pages import numbers, shown, success
+from tests.browser.pages import notes, numbers, shown, success
 from tests.browser.test_researcher_pages import log_in
 from tests.studies.factories import make_open_study, make_participation, make_study
 
@@ -74,6 +74,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     look(page, "planned")
     page.get_by_role("link", name="Cancel").click()
 
+    notes(page).click()
     page.get_by_role("button", name="Plan tasks").click()
     expect(success(page, 2)).to_be_visible()
     expect(shown(page, "identical_texts")).to_contain_text(numbers(1, 10))

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from studies.models import Generation, Membership, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
-from tests.browser.pages import success
+from tests.browser.pages import notes, success
 from tests.browser.test_launching import log_in
 from tests.studies.factories import make_dataset, make_open_study, make_study
 
@@ -120,6 +120,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     assert state(page, "recruit") == "done"
 
     step(page, "launch")
+    notes(page).click()
     press(page, "Plan tasks")
     look(page)
     page.locator("[action$='/launch/open/'] button").click()

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
-from tests.browser.pages import numbers
+from tests.browser.pages import notes, numbers
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 pytestmark = pytest.mark.enable_socket
@@ -172,6 +172,7 @@ def launch(ruth: Researcher, prolific: FakeProlific) -> str:
     ruth.look("10-draft-made")
     ruth.follow("Next: Launch")
     ruth.look("11-launch")
+    ruth.click(notes(ruth.page))
     ruth.press("Plan tasks")
     ruth.look("12-planned")
     ruth.click(page.locator("[action$='/launch/open/'] button"))

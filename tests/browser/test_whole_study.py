@@ -16,7 +16,7 @@ from annotation.models import Rating
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Study
 from tests.annotation.tallies import recount, stored_tallies
-from tests.browser.pages import expect_status, expect_unit, numbers, success
+from tests.browser.pages import expect_status, expect_unit, notes, numbers, success
 from tests.tiebreak.formats.bundles import make_bundle
 
 
@@ -50,6 +50,7 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.get_by_label("Comparisons per task (N)").fill("2")
     page.get_by_role("button", name="Save", exact=True).click()
     page.locator("[data-step=launch] a").click()
+    notes(page).click()
     page.get_by_role("button", name="Plan tasks").click()
     expect(success(page, 3, 6, 9)).to_be_visible()
     page.locator("[action$='/launch/open/'] button").click()
