@@ -154,6 +154,21 @@ def test_a_rater_is_a_block_on_a_phone_whose_cells_say_their_kind_and_interval(
     assert page.evaluate(CELLS) == [[4, 0]] * 4  # its name, all items, four kinds two by two
 
 
+# Where chance is drawn: whether on a name or value of its row, and how many of its lines.
+CHANCE = """() => {
+  const seen = [...document.querySelectorAll('.lead-figure .reference')].filter(one => one.checkVisibility());
+  const words = [...document.querySelectorAll('.lead-figure .chart :is(.name, .value, .group)')];
+  const lines = seen.map(one => one.getBoundingClientRect());
+  return [lines.length, words.filter(word => lines.some(line => {
+    const box = word.getBoundingClientRect();
+    return line.left < box.right && line.right > box.left && line.top < box.bottom - 2 && line.bottom > box.top + 2;
+  })).length];
+}"""
+# The fonts of headings that are not the one of the page.
+FONTS = """() => [...new Set([...document.querySelectorAll('main :is(h2:not(.lead), h3)')].filter(
+  one => one.checkVisibility()).map(one => getComputedStyle(one).fontFamily.split(',')[0]))]"""
+
+
 @pytest.mark.thorough
 def test_a_phone_says_what_two_thicknesses_of_a_line_are_in_the_picture(page: Page, live_server):
     ruth = User.objects.create_superuser("ruth", password="a long password")
@@ -165,3 +180,20 @@ def test_a_phone_says_what_two_thicknesses_of_a_line_are_in_the_picture(page: Pa
         picture = page.locator(".lead-figure .chart")
         assert picture.locator("[stroke-width='5']").count()
         expect(picture.get_by_text(key.partition("{")[0])).to_be_visible()
+    # Chance stands in the lanes of the marks, one for each row.
+    lines, on_words = page.evaluate(CHANCE)
+    assert (lines, on_words) == (
+        page.locator(".strip:not(.heading) > .plot.row:visible").count(),
+        0,
+    )
+    # Each number of ratings is said once above the lines of raters.
+    expect(page.locator(".each")).to_be_visible()
+    assert not page.locator(".raters [data-label='Ratings']:visible").count()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.locator(".each")).to_be_hidden()
+    cells = [one.bounding_box() for one in page.locator(".measures > .leading > div").all()]
+    assert len({cell["y"] for cell in cells}) == 1 < len(cells)
+    assert max(cell["width"] for cell in cells) <= 320
+    for address in ("results/raters/", "results/machines/", ""):
+        page.goto(f"{live_server.url}/studies/{study.pk}/{address}")
+        assert page.evaluate(FONTS) == ["system-ui"]

@@ -36,8 +36,7 @@ Key = tuple[str, str]  # a classification of items and one of its classes
 NO_KEY: Key = ("", "")
 # The heights of strips in pixels; on a page they are classes, and long names make a strip higher.
 SIZES = {"row": 28, "line": 20, "gap": 8, "ticks": 22, "cell": 36, "ridge": 40, "small": 130}
-# Of a table, which only a file has as strips.
-SIZES |= {"heads": 68, "bounded": 132, "cells": 58}
+SIZES |= {"heads": 68, "cells": 58}  # of a table, which only a file has as strips
 TALL = {"small": 130, "low": 190, "field": 250}
 SIZES |= TALL
 WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18

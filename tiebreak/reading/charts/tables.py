@@ -15,9 +15,7 @@ from tiebreak.stats import Estimate
 
 LARGER = {"font_weight": 600}
 PLOTS = 0.66  # of the width of a file, which its columns share
-AT_MOST = (
-    "reference"  # the kind of a row that is a bound: a line in every cell, and told in the heads
-)
+AT_MOST = "reference"  # the kind of a row that is a bound, drawn as a line in every cell
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,6 @@ class TableChart(Chart):
     label: str = ""
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
-    bounds: tuple[Row, ...] = ()
     reasons: tuple[str, ...] = ()
     most: float = 1.0
     names: ClassVar[float] = 0.2
@@ -66,10 +63,11 @@ class TableChart(Chart):
         if not self:
             return Svg()
         heads = "".join(f"<th scope='col'>{self._head(column)}</th>" for column in self.columns)
-        cells = _plots(self.rows, self.bounds, self.most)
+        cells = _plots(self.rows, self.most)
         body = "".join(
             f"<tr><th scope='row'>{_rater(row)}</th>{self._cells(row, drawn)}</tr>"
             for row, drawn in zip(self.rows, cells, strict=True)
+            if row.kind != AT_MOST
         )
         key = "; ".join(filter(None, (self.label, self.below)))
         key = f"<p class='axis'>{escape(f'{key[:1].upper()}{key[1:]}')}</p>" if key else ""
@@ -110,18 +108,16 @@ def table_chart(
 ) -> Chart:
     """Return a table with a row per rater, or nothing if no value is defined.
 
-    The interval of the first row is a band in every cell. The value of a row of the kind ``AT_MOST`` is a
-    line in the cells of the others, and stands below the heads where it is an estimate. Values are from 0
-    to ``most``.
+    The interval of the first row is a band in every cell, and the value of a row of the kind
+    ``AT_MOST`` a line. A page tells an estimate of it in the heads, and a file, which has less room, in
+    a row. Values are from 0 to ``most``.
     """
     if not any(estimate.is_defined for row in rows for estimate in row.cells):
         return NOTHING
     bounds = [row for row in rows if row.kind == AT_MOST]
-    raters = [row for row in rows if row.kind != AT_MOST]
     columns = [replace(one, bound=_bound(bounds, n)) for n, one in enumerate(columns)]
-    size = "bounded" if any(one.bound for one in columns) else "heads"
-    strips = [Strip(corner, partial(_heads, columns), size=size)]
-    for row, plots in zip(raters, _plots(raters, bounds, most), strict=True):
+    strips = [Strip(corner, partial(_heads, columns), size="heads")]
+    for row, plots in zip(rows, _plots(rows, most), strict=True):
         strips.append(Strip(row.title, partial(_row, row, plots), size="cells"))
     reasons = dict.fromkeys(
         f"–: {estimate.reason}" for row in rows for estimate in row.cells if not estimate.is_defined
@@ -137,8 +133,7 @@ def table_chart(
         corner=corner,
         label=label,
         columns=tuple(columns),
-        rows=tuple(raters),
-        bounds=tuple(bounds),
+        rows=tuple(rows),
         reasons=tuple(reasons),
         most=most,
     )
@@ -146,9 +141,7 @@ def table_chart(
 
 def _bound(bounds: Sequence[Row], n: int) -> str:
     """Return what the head of a column says of bounds; the key says it of one that is no estimate."""
-    told = [
-        (row.name, row.cells[n]) for row in bounds if any(one.has_interval for one in row.cells)
-    ]
+    told = [(row.name, row.cells[n]) for row in bounds if any(one.n for one in row.cells)]
     values = ((name, *_in_digits(estimate)) for name, estimate in told)
     return ", ".join(
         f"{name} {value} ({interval})" if interval else f"{name} {value}"
@@ -156,15 +149,14 @@ def _bound(bounds: Sequence[Row], n: int) -> str:
     )
 
 
-def _plots(
-    rows: Sequence[Row], bounds: Sequence[Row], most: float
-) -> list[list[partial[Iterator[str]]]]:
+def _plots(rows: Sequence[Row], most: float) -> list[list[partial[Iterator[str]]]]:
     """Return how to draw each cell, all on one axis."""
-    known = [one for row in (*rows, *bounds) for one in row.cells if one.is_defined]
+    known = [one for row in rows for one in row.cells if one.is_defined]
     low, high = padded([end for one in known for end in (one.value, one.low, one.high)])
     axis = Axis(max(low, 0.0), min(high, most))
+    bounds = [row.cells for row in rows if row.kind == AT_MOST]
     grounds = [
-        partial(_ground, axis, band, [row.cells[n] for row in bounds])
+        partial(_ground, axis, band, [cells[n] for cells in bounds])
         for n, band in enumerate(rows[0].cells)
     ]
     return [
@@ -191,15 +183,14 @@ def _ground(
 
 def _plot(axis: Axis, drawn: Mark, ground: Ground, canvas: Canvas) -> Iterator[str]:
     yield from ground(canvas)
-    if drawn.estimate.is_defined:
+    if drawn.estimate.is_defined and drawn.kind != AT_MOST:
         yield from drawn_mark(axis, drawn, canvas)
 
 
 def _heads(columns: Sequence[Column], canvas: Canvas) -> Iterator[str]:
     room = PLOTS * WIDTH / len(columns)
     for n, column in enumerate(columns):
-        bound = wrapped(column.bound, room)[:4] if column.bound else ()
-        lines = [*wrapped(shortened(column.name), room)[:3], column.note, *bound]
+        lines = [*wrapped(shortened(column.name), room)[:3], column.note]
         for line, words in enumerate(lines):
             at = n / len(columns), 1.0
             yield canvas.text(at, words, "start", dy=-4 - 16 * (len(lines) - 1 - line))

@@ -90,6 +90,14 @@ def test_the_table_has_every_rater_and_its_heads_the_ceiling_in_every_kind_of_it
     assert all("paid" in drawing and "simple" in drawing for drawing in (page, file))
 
 
+def test_heads_tell_the_ceiling_also_without_an_interval():
+    few = section_of([row for row in rows() if int(row["instance"][1:]) < 3])
+    (found,) = few.noise_ceiling.values()
+    assert not found.ceiling.has_interval
+    told = re.findall("bound'>([^<]*)<", stand_in_figure(few).chart.page())
+    assert told == [f"{BEST_POSSIBLE} {found.ceiling.value:.2f}"]
+
+
 def test_a_band_has_its_place_as_head_and_its_ends_in_the_numbers():
     figure = stand_in_figure(section_of(rows(separability=(0.1, 0.4, 0.6, 0.9))))
     heads = re.findall(r"<span class='name'>([^<]*)</span>", figure.chart.page())[:5]
