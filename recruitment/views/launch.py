@@ -99,17 +99,11 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     link, channels = "", [s.platform.title for s in statuses if s.is_open]
     if any(status.is_open and status.platform.name == OPEN_LINK for status in statuses):
         link = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
-    actions, rows = offered_actions(study, current), review(frame, current)
-    if link and frame.state in WILL_OPEN:
-        rows = _in_order([*rows, _address(link, channels)])
-    elif link and study.status != Study.Status.CLOSED and is_local(link):
-        rows = _in_order([*rows, Row("should", "local", "Address", LOCAL)])
-    may_try = (
-        study.status == Study.Status.DRAFT and study.dry_run_of_id is None and has_design(study)
-    )
+    actions = offered_actions(study, current)
+    may_try = frame.state in WILL_OPEN and has_design(study)
     dry_run = dry_runs_of(study).first() if may_try else None
-    if may_try:
-        rows = _in_order([*rows, _tried(study, dry_run)])
+    tried = [_tried(study, dry_run)] if may_try else []
+    rows = _in_order([*review(frame, current), *_address(frame, link, channels), *tried])
     may_open = frame.can_change and study.dry_run_of_id is None and "open" in actions
     opens = actions.pop("open", "") if may_open else ""
     plans_first = any(check.code in PLANNING for check in current)
@@ -121,9 +115,7 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "notes": [row for row in rows if row.state == "note"],
         "done": [row for row in rows if row.state == "done"],
         "dry_run": dry_run,
-        "dry_run_form": DryRunForm(initial={"raters": suggested_raters(study)})
-        if may_try
-        else None,
+        "dry_run_form": may_try and DryRunForm(initial={"raters": suggested_raters(study)}),
         "left": sum(row.state in {"must", "should"} for row in rows),
         "must": sum(row.state == "must" for row in rows),
         "should": sum(row.state == "should" for row in rows),
@@ -181,12 +173,17 @@ def _in_order(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: _ORDER.index(row.state))
 
 
-def _address(link: str, channels: Sequence[str]) -> Row:
-    """Return where annotators will enter a draft, which is to be known if nobody else can reach it."""
+def _address(frame: StudyFrame, link: str, channels: Sequence[str]) -> Iterator[Row]:
+    """Yield where annotators will enter a draft, and whether nobody else can reach the address."""
     through = ADDRESS.format(channels=", ".join(channels))
-    if is_local(link):
-        return Row("should", "address", "Address", f"{LOCAL} {through}")
-    return Row("note", "address", "Address", through)
+    if not link or frame.study.status == Study.Status.CLOSED:
+        return
+    if frame.state in WILL_OPEN and is_local(link):
+        yield Row("should", "address", "Address", f"{LOCAL} {through}")
+    elif frame.state in WILL_OPEN:
+        yield Row("note", "address", "Address", through)
+    elif is_local(link):
+        yield Row("should", "local", "Address", LOCAL)
 
 
 def _tried(study: Study, job: Job | None) -> Row:
