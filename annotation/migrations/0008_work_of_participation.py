@@ -12,10 +12,19 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # On PostgreSQL, a field that loses its index loses each index on its column alone, and so this one.
+        migrations.RemoveConstraint(
+            model_name='assignment',
+            name='one_active_assignment_per_participation',
+        ),
         migrations.AlterField(
             model_name='assignment',
             name='participation',
             field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotation.participation'),
+        ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.UniqueConstraint(condition=models.Q(('participation__isnull', False), ('status', 'active')), fields=('participation',), name='one_active_assignment_per_participation'),
         ),
         migrations.AddIndex(
             model_name='assignment',

@@ -6,6 +6,7 @@ import sys
 from datetime import timedelta
 
 import pytest
+from django.apps import apps
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
@@ -57,6 +58,21 @@ def test_migrated_database_lacks_nothing(monkeypatch):
     assert missing_parts(connection) == []
     refuse_unfit_database()
     assert remembered == ["default"]
+
+
+@pytest.mark.django_db
+def test_migrated_database_has_every_constraint_and_index_of_the_models():
+    """A migration of a field may take indexes with it that its models go on to name."""
+    missing = []
+    for model in apps.get_models():
+        with connection.cursor() as cursor:
+            found = connection.introspection.get_constraints(cursor, model._meta.db_table)
+        named = [one.name for one in (*model._meta.constraints, *model._meta.indexes)]
+        missing += [f"{model._meta.label}: {name}" for name in named if name not in found]
+        unique = [one["columns"] for one in found.values() if one["unique"]]
+        fields = [f for f in model._meta.local_fields if f.unique and [f.column] not in unique]
+        missing += [f"{model._meta.label}.{field.name} is not unique" for field in fields]
+    assert missing == []
 
 
 def test_health_names_each_missing_part(incomplete, client, monkeypatch):
