@@ -75,7 +75,7 @@ def test_a_dry_run_is_a_check_that_is_made_with_its_button(client, study):
     dry_runs_of(study).update(result={"conclusions": [found]})
     page = client.get(page_of("recruitment:launch", study))
     (row,) = (one for one in page.context["rows"] if one.code == "dry-run")
-    assert (row.state, row.sentence) == ("should", "3 places stayed empty.")
+    assert (row.state, row.sentence) == ("should", found["sentence"])
     assert page.context["should"] == counted + 1
 
 
