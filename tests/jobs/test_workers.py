@@ -317,7 +317,7 @@ def study(transactional_db, monkeypatch) -> Study:
     study: Study = make_study(instances=300, samples=0)
     # Texts so long, and so different, that a chunk takes about a second.
     draws, words = np.random.default_rng(1), np.arange(3000).astype(str)
-    Generation.objects.bulk_create(
+    texts = (
         Generation(
             instance=instance,
             system=system,
@@ -328,6 +328,7 @@ def study(transactional_db, monkeypatch) -> Study:
         for system in study.ordered_systems()
         for k in range(6)
     )
+    Generation.objects.bulk_create(texts, batch_size=100)
     return study
 
 
