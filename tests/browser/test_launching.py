@@ -58,6 +58,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     log_in(page, live_server.url)
     launch = f"{live_server.url}/studies/{study.pk}/launch/"
     page.goto(launch)
+    notes(page).click()
     expect(shown(page, "not_planned")).to_be_visible()
     expect(shown(page, "no_guidelines")).to_be_visible()
     look(page, "draft")
