@@ -69,7 +69,7 @@ def test_migrated_database_has_every_constraint_and_index_of_the_models():
             found = connection.introspection.get_constraints(cursor, model._meta.db_table)
         named = [one.name for one in (*model._meta.constraints, *model._meta.indexes)]
         missing += [f"{model._meta.label}: {name}" for name in named if name not in found]
-        unique = [one["columns"] for one in found.values() if one["unique"]]
+        unique = [c["columns"] for c in found.values() if c["unique"] or c["primary_key"]]
         fields = [f for f in model._meta.local_fields if f.unique and [f.column] not in unique]
         missing += [f"{model._meta.label}.{field.name} is not unique" for field in fields]
     assert missing == []
