@@ -1,6 +1,7 @@
 """Fixtures for every test: no address but the loopback, and both databases."""
 
 import gc
+import multiprocessing
 import os
 import tempfile
 from collections import Counter
@@ -35,6 +36,8 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A copy of this process may wait for ever for a lock that one of the threads held which it lacks.
+    multiprocessing.set_start_method("spawn", force=True)
     temporary = tempfile.TemporaryDirectory(prefix="tiebreak-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(temporary.cleanup)
     folder = Path(temporary.name)
