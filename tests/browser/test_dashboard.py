@@ -133,7 +133,9 @@ BEGUN = """links => links.filter(one => one.checkVisibility()).map(one => {
     const pad = parseFloat(getComputedStyle(one).paddingLeft);
     return [range.getBoundingClientRect().left, one.getBoundingClientRect().left, pad];
 })"""
-OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
+# What has just come is opened later, as htmx listens to it only after a moment: `.htmx-added` marks it.
+OPEN_ALL = """() => [...document.querySelectorAll("details")].filter(
+    folded => !folded.closest(".htmx-added")).forEach(folded => { folded.open = true; })"""
 
 
 def rated_elsewhere(tmp_path: Path) -> Study:
@@ -232,7 +234,7 @@ def test_everything_unfolded_of_machine_raters_and_rankings(
 
 def open_machines(page: Page) -> None:
     """Open everything, also what comes when something else is opened, until all machine raters are here."""
-    awaited = page.locator(".one-machine > details > div:not(.of-machine)")
+    awaited = page.locator(".one-machine > details > div:not(.of-machine), .htmx-added")
     for _ in range(200):
         page.evaluate(OPEN_ALL)
         if not awaited.count():
