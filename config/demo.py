@@ -29,7 +29,8 @@ def main() -> int:
     os.chdir(ROOT)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # E-mails become files, each with the link that its reader would follow.
-    os.environ.setdefault("TIEBREAK_EMAIL_URL", f"filemail:///{ROOT / 'var' / 'mail'}")
+    mail = Path(os.environ.get("TIEBREAK_VAR_DIR", "var"), "mail").resolve()
+    os.environ.setdefault("TIEBREAK_EMAIL_URL", f"filemail:///{mail}")
     # Celery warns at length of a worker that runs as root, such as in a container. Its messages are JSON,
     # which root reads as safely as anyone.
     os.environ.setdefault("PYTHONWARNINGS", "ignore:You're running the worker")
