@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.lookups import IsNull
 
 from annotation.balancing import spaced
@@ -446,9 +446,10 @@ PAID_TASK = Q(completed_at__isnull=False, run="")
 def has_any(rows: QuerySet[Any]) -> IsNull:
     """Whether there is a row that refers to the outer row, found through its index for each of those.
 
-    For `Exists` inside a larger condition PostgreSQL would first read the table of all studies.
+    For `Exists` inside a larger condition PostgreSQL would first read the table of all studies. Nothing
+    is read of the row itself, which an index may not have.
     """
-    return IsNull(Subquery(rows.order_by().values("pk")[:1]), False)
+    return IsNull(Subquery(rows.order_by().annotate(any=Value(1)).values("any")[:1]), False)
 
 
 def erased_people(study: Study) -> int:
