@@ -176,10 +176,7 @@ register_page(
         35,
         guide="collecting#comments",
         room=Room.COLLECT,
-        waiting=count_of(
-            Comment.objects.filter(participation__study=OuterRef("pk"), done_at=None),
-            "participation__study",
-        ),
+        waiting=count_of(Comment.objects.filter(participation__study=OuterRef("pk"), done_at=None)),
     )
 )
 register_page(

@@ -411,7 +411,7 @@ def unanswered_checks() -> Coalesce:
     answers = Rating.objects.filter(assignment=OuterRef("pk"), unit=OuterRef("check_unit"))
     done = Assignment.objects.filter(completed_at__isnull=False, check_unit__isnull=False)
     left = done.exclude(status=Assignment.Status.ACTIVE).exclude(has_any(answers))
-    return count_of(left.filter(participation=OuterRef("pk")), "participation")
+    return count_of(left.filter(participation=OuterRef("pk")))
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:

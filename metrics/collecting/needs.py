@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.text import Truncator
 
@@ -125,16 +124,14 @@ def _waiting(study: Study) -> Mapping[str, Any]:
     """Return how many payments, comments and people with late answers wait, and the newest comment, in one statement."""
     asked = Payment.objects.filter(_OF_STUDY, status=Payment.Status.ASKED)
     comments = Comment.objects.filter(_OF_STUDY, done_at=None)
-    late = pending(study).order_by().values("assignment__hit__study")
-    people = late.annotate(n=Count("rater", distinct=True)).values("n")
     return (
         Study.objects.filter(pk=study.pk)
         .values(
-            unconfirmed=count_of(asked, "participation__study"),
-            open_comments=count_of(comments, "participation__study"),
+            unconfirmed=count_of(asked),
+            open_comments=count_of(comments),
             comment=Subquery(comments.values("text")[:1]),
             comment_by=Subquery(comments.values("participation__rater__pseudonym")[:1]),
-            late=Coalesce(Subquery(people), 0),
+            late=count_of(pending(study), Count("rater", distinct=True)),
         )
         .get()
     )

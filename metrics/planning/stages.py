@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, OuterRef
 
 from studies.design.steps import count_of
 from studies.models import Generation, Instance, SeparabilityScore, Study, Unit
@@ -72,7 +71,7 @@ class Stages:
 def stages_of(study: Study) -> Stages:
     texts = Generation.objects.filter(system=OuterRef("pk"))
     systems = study.systems.filter(perturbed_from=None).annotate(
-        texts=count_of(texts, "system"), imported=Exists(imported(texts))
+        texts=count_of(texts), imported=Exists(imported(texts))
     )
     scores = SeparabilityScore.objects.filter(
         instance__dataset=study.dataset_id,
@@ -81,9 +80,9 @@ def stages_of(study: Study) -> Stages:
         system_b__in=study.systems.all(),
     )
     there_are = {
-        "instances": count_of(Instance.objects.filter(dataset=study.dataset_id), "dataset"),
-        "scored": _instances_of(scores),
-        "drawn": _instances_of(study.selected.all()),
+        "instances": count_of(Instance.objects.filter(dataset=study.dataset_id)),
+        "scored": count_of(scores, Count("instance", distinct=True)),
+        "drawn": count_of(study.selected.all(), Count("instance", distinct=True)),
         # An index has all units, and another the few that are not main.
         "units": count_of(study.units.all()) - count_of(study.units.exclude(role=Unit.Role.MAIN)),
         "hits": count_of(study.hits.main()),
@@ -95,9 +94,3 @@ def stages_of(study: Study) -> Stages:
         list(systems.order_by("studysystem__position")),
         **dict(zip(there_are, numbers.get(), strict=True)),
     )
-
-
-def _instances_of(rows: QuerySet[Any]) -> Coalesce:
-    """Return the expression for the number of instances that these rows are of."""
-    counted = rows.order_by().values(all=Value(1)).annotate(n=Count("instance", distinct=True))
-    return Coalesce(Subquery(counted.values("n"), output_field=IntegerField()), 0)

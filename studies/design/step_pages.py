@@ -88,8 +88,8 @@ class DataStep(StepAdmin):
             return []
         texts = Generation.objects.filter(system=OuterRef("pk"))
         counts = {
-            "dummies": count_of(texts.filter(is_dummy=True), "system"),
-            "texts": count_of(texts, "system") - F("dummies"),
+            "dummies": count_of(texts.filter(is_dummy=True)),
+            "texts": count_of(texts) - F("dummies"),
         }
         systems = self.study.dataset.systems.for_studies().order_by("name")
         used = self.study.study_systems.filter(system=OuterRef("pk"))

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.urls import ResolverMatch, reverse
@@ -190,9 +190,13 @@ def place_of(here: str, match: ResolverMatch | None = None) -> Step | StudyPage 
     return None
 
 
-def count_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
-    """Return the expression for the number of rows of a study, without a join."""
-    counted = rows.order_by().values(study).annotate(n=Count("*")).values("n")
+def count_of(rows: QuerySet[Any], number: Count | None = None) -> Coalesce:
+    """Return the expression for the number of rows of a study, without a join.
+
+    All are one group: to group them by the study would compare each row's.
+    """
+    whole = rows.order_by().annotate(all=Value(1)).values("all")
+    counted = whole.annotate(n=number or Count("*")).values("n")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 
 
