@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from django.db.models import Aggregate, Count, Max, Min, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Now
+from django.db.models import Aggregate, Count, Max, Min, Q, QuerySet
+from django.db.models.functions import Coalesce, Now
 
 from annotation.models import HIT, HITUnit, Place, Rating
 from annotation.models.rating import (
@@ -16,6 +16,7 @@ from annotation.models.rating import (
     RatingQuerySet,
     is_unparsed,
 )
+from studies.design.steps import count_of
 from studies.models import Study, Unit
 from tiebreak.reading.words import RATING_GROUPS
 
@@ -232,22 +233,16 @@ def count_plan(study: Study, progress: Progress) -> PlanCounts:
         "answers": per_place.filter(repeat=0),
         "repeated": per_place.filter(repeat__gt=0),
     }
-    counts = _values(study, parts, instances=_number_of(main, Count("instance", distinct=True)))
+    counts = _values(study, parts, instances=count_of(main, Count("instance", distinct=True)))
     return PlanCounts(places=progress.places, newest_place=progress.newest_place, **counts)
 
 
-def _values(study: Study, parts: dict[str, QuerySet[Any]], **more: Subquery) -> dict[str, int]:
+def _values(study: Study, parts: dict[str, QuerySet[Any]], **more: Coalesce) -> dict[str, int]:
     """Return the numbers of rows of several queries, in one statement."""
-    numbers = {name: _number_of(rows) for name, rows in parts.items()} | more
+    numbers = {name: count_of(rows) for name, rows in parts.items()} | more
     prefixed = {f"{_PREFIX}{name}": number for name, number in numbers.items()}
     row = cast(dict[str, Any], Study.objects.filter(pk=study.pk).values(**prefixed).get())
-    return {name.removeprefix(_PREFIX): n or 0 for name, n in row.items()}
-
-
-def _number_of(rows: QuerySet[Any], number: Count | None = None) -> Subquery:
-    """Return the number of rows as an expression; it is null if there are none."""
-    whole = rows.order_by().annotate(all=Value(1)).values("all")
-    return Subquery(whole.annotate(n=number or Count("pk")).values("n"))
+    return {name.removeprefix(_PREFIX): n for name, n in row.items()}
 
 
 def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
@@ -255,27 +250,18 @@ def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
     return _unprefixed(ratings.order_by().aggregate(**_EXPRESSIONS))
 
 
-@dataclass(frozen=True)
-class ParticipationCounts:
-    """The ratings of one participation, and the time of the last one."""
+def counts_by_participation(participations: Collection[int]) -> dict[int, tuple[int, datetime]]:
+    """Return how many ratings of participations are in the statistics, and when each gave the last of all.
 
-    ratings: RatingCounts = RatingCounts()
-    last_at: datetime | None = None
-
-
-def counts_by_participation(participations: Collection[int]) -> dict[int, ParticipationCounts]:
-    """Return the counts of participations, without those that have no ratings."""
+    Those without ratings are left out.
+    """
     rows = (
         Rating.objects.filter(assignment__participation__in=participations)
         .order_by()
-        .values("assignment__participation")
-        .annotate(**_EXPRESSIONS, last=Max("created_at"))
+        .values_list("assignment__participation")
+        .annotate(counted=Count("pk", filter=IN_STATISTICS), last=Max("created_at"))
     )
-    dicts = (cast(dict[str, Any], row) for row in rows)
-    return {
-        row["assignment__participation"]: ParticipationCounts(_unprefixed(row), row["last"])
-        for row in dicts
-    }
+    return {participation: (counted, last) for participation, counted, last in rows}
 
 
 def _unprefixed(row: dict[str, Any]) -> RatingCounts:

@@ -26,16 +26,10 @@ from django.db.models import (
     Sum,
     When,
 )
-from django.db.models.expressions import OrderBy
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
-from annotation.counts import (
-    ParticipationCounts,
-    RatingCounts,
-    counts_by_participation,
-    first_flag,
-)
+from annotation.counts import counts_by_participation, first_flag
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.models.rating import MAIN_FIRST
 from annotation.selectors import PAID_TASK, has_any
@@ -53,6 +47,7 @@ from recruitment.terms import (
     paid_per,
     pay_of,
 )
+from studies.design.steps import count_of
 from studies.models import Study
 from tiebreak.digits import in_cents
 from tiebreak.errors import DomainError
@@ -62,11 +57,11 @@ Status = Participation.Status
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """One submission: the work, and what was paid for it."""
+    """One submission: the work, and what was paid for it. `ratings` are those in the statistics."""
 
     participation: Participation
     hits: int
-    ratings: RatingCounts
+    ratings: int
     paid: Decimal
     last_at: datetime | None
 
@@ -197,18 +192,17 @@ class Ledger:
     @property
     def matches(self) -> QuerySet[Participation]:
         """The participations that the search wants, those that need a decision first."""
-        return self.people.filter(self.wanted).order_by(*self._waiting_first)
+        waiting = [_is(reduce(or_, self._lists.values())).desc()] if self._lists else []
+        return self.people.filter(self.wanted).order_by(*waiting, "pk")
 
     def waiting_since(self, name: str) -> datetime | None:
         """Return when the first who await payment on a list completed their last task; None if none did."""
         return self.due.since.get(name)
 
-    @property
-    def _waiting_first(self) -> tuple[OrderBy | str, ...]:
-        """Sort by the lists that somebody is on: to look for nobody takes as long."""
-        listed = self.totals.listed
-        waiting = [which for name, which in _lists(self.study).items() if listed[name]]
-        return (_is(reduce(or_, waiting)).desc(), "pk") if waiting else ("pk",)
+    @cached_property
+    def _lists(self) -> dict[str, Q]:
+        """The lists that somebody is on: to look for nobody takes as long."""
+        return {name: one for name, one in _lists(self.study).items() if self.totals.listed[name]}
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
@@ -232,15 +226,15 @@ class Ledger:
 
     def rows_of(self, people: QuerySet[Participation]) -> list[LedgerRow]:
         """Return one row per submission, with a fixed number of statements."""
-        return list(_rows(people))
+        return list(_rows(people, self.study))
 
     def rows_on_page(self, page: QuerySet[Participation]) -> list[LedgerRow]:
         """Return the rows of a page of `matches`, each with its lists, in two statements."""
-        flags = {f"on_{name}": _is(which) for name, which in _lists(self.study).items()}
+        flags = {f"on_{name}": _is(which) for name, which in self._lists.items()}
         shown = self.people.filter(pk__in=page.values("pk")).annotate(
             **flags, unanswered=unanswered_checks()
         )
-        return list(_rows(shown.order_by(*self._waiting_first)))
+        return sorted(_rows(shown, self.study), key=lambda row: not row.lists)
 
     @property
     def unpaid(self) -> int:
@@ -479,15 +473,15 @@ def _due_to_group(study: Study, row: Mapping[str, Any]) -> Due:
     return Due(once_they_stop, by_now, working=working)
 
 
-def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
-    related = ("rater", "submission__channel", "study", "consented_version")
+def _rows(people: QuerySet[Participation], study: Study) -> Iterable[LedgerRow]:
+    related = ("rater", "submission__channel", "consented_version")
     rows = list(_with_sums(people).select_related(*related))
     counts_by_pk = counts_by_participation([row.pk for row in rows])
     for row in rows:
-        counts = counts_by_pk.get(row.pk, ParticipationCounts())
+        row.study = study
+        ratings, last_at = counts_by_pk.get(row.pk, (0, None))
         # SQLite sums money as floats.
-        paid_so_far = in_cents(row.paid)
-        yield LedgerRow(row, row.hits, counts.ratings, paid_so_far, counts.last_at)
+        yield LedgerRow(row, row.hits, ratings, in_cents(row.paid), last_at)
 
 
 def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
@@ -505,9 +499,7 @@ def _until(participation: str = "pk") -> Subquery:
 
 def _tasks_done() -> Coalesce:
     """Return as an expression how many tasks of a participant are paid."""
-    done = Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk"))
-    counted = done.order_by().values("participation").annotate(n=Count("*"))
-    return Coalesce(Subquery(counted.values("n")), 0)
+    return count_of(Assignment.objects.filter(PAID_TASK, participation=OuterRef("pk")))
 
 
 def is_submitted(participation: Participation) -> bool:

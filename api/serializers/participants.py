@@ -40,7 +40,7 @@ class ParticipantRow(serializers.Serializer[LedgerRow]):
         source="participation.submission.settled_at", allow_null=True
     )
     hits = serializers.IntegerField(help_text="Completed tasks.")
-    ratings = serializers.IntegerField(source="ratings.counted", help_text="In the statistics.")
+    ratings = serializers.IntegerField(help_text="In the statistics.")
     minutes = serializers.FloatField(allow_null=True)
     paid = serializers.DecimalField(max_digits=10, decimal_places=2)
     owed = serializers.SerializerMethodField()

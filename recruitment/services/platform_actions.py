@@ -147,7 +147,7 @@ def rows_awaiting_payment(*, channel: Channel) -> list[LedgerRow]:
         row
         for row in ledger(channel.study).rows_on("awaiting_payment")
         if row.participation.submission.channel_id == channel.pk
-        and row.ratings.counted
+        and row.ratings
         and row.participation.status not in OUT
     ]
 

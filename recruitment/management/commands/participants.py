@@ -98,7 +98,7 @@ def _listed(study: Study) -> str:
             row.participation.rater.pseudonym,
             row.participation.status,
             row.hits,
-            row.ratings.counted,
+            row.ratings,
             row.paid,
             owed(row.participation),
         )
