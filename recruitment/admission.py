@@ -13,6 +13,7 @@ from django.db.models import (
     Count,
     DecimalField,
     Exists,
+    FilteredRelation,
     OuterRef,
     Q,
     QuerySet,
@@ -102,7 +103,7 @@ class ChannelLimit:
     @property
     def reserved(self) -> Decimal:
         """What the admitted can get at most, by the terms that each agreed to."""
-        amounts = (one.n * one.reserved(self.channel, self.planned) for one in self._groups)
+        amounts = (one.reserved(self.channel, self.planned) for one in self._groups)
         return sum(amounts, Decimal(0))
 
     @property
@@ -125,21 +126,23 @@ class ChannelLimit:
 
 
 class Group(NamedTuple):
-    """How many people of one channel agreed to the same and were paid the same."""
+    """How many people of one channel agreed to the same and were paid the same, without bonuses.
+
+    `bonuses` are those of all of them.
+    """
 
     channel: int | None
     may_earn: bool
     rewarded: Decimal
-    bonus: Decimal
     agreed: Agreed
     n: int
+    bonuses: Decimal
 
     def reserved(self, channel: Channel, planned: int) -> Decimal:
-        """Return what one of them gets at most."""
+        """Return what they get at most."""
         most = pay_of(channel.study, channel.settings, self.agreed, planned).most
-        # SQLite sums money as floats.
-        paid = in_cents(self.rewarded)
-        return max(most if self.may_earn else paid, paid) + in_cents(self.bonus)
+        each = max(most if self.may_earn else self.rewarded, self.rewarded)
+        return self.n * each + self.bonuses
 
     def came_by(self, channel: Channel) -> bool:
         return channel.provider == OPEN_LINK if self.channel is None else self.channel == channel.pk
@@ -233,17 +236,27 @@ def _groups_of(people: QuerySet[Participation]) -> list[Group]:
 
 def _groups(people: QuerySet[Participation]) -> list[tuple[str, Group]]:
     """Return admitted people by study and by what is reserved for each, in one statement."""
-    bonus = Q(kind=Payment.Kind.BONUS)
-    paid = {
-        "rewarded": sum_of(Payment.objects.exclude(bonus)),
-        "bonus": sum_of(Payment.objects.filter(bonus)),
-    }
-    keys = ("study", "submission__channel", "may_earn", *paid, *AGREED)
-    rows = people.order_by().annotate(**paid).values_list(*keys).annotate(n=Count("pk"))
-    return [
-        (study, Group(channel, may_earn, rewarded, bonuses, Agreed(*agreed), n))
-        for study, channel, may_earn, rewarded, bonuses, *agreed, n in rows
-    ]
+    keys = ("study", "submission__channel", "may_earn", *AGREED)
+    # Who got several bonuses is in several rows.
+    sums = {"n": Count("pk", distinct=True), "bonuses": Sum("paid_bonus__amount")}
+    paid = {f"paid_{kind}": _paid(kind) for kind in Payment.Kind.values}
+    rewards = [f"{name}__amount" for name in paid if name != "paid_bonus"]
+    rows = people.order_by().alias(**paid).values_list(*keys, *rewards).annotate(**sums)
+    found = []
+    for study, channel, may_earn, *rest, n, bonuses in rows:
+        agreed, amounts = Agreed(*rest[: len(AGREED)]), filter(None, rest[len(AGREED) :])
+        # SQLite sums money as floats.
+        extra = in_cents(bonuses or 0)
+        found.append((study, Group(channel, may_earn, sum(amounts, Decimal(0)), agreed, n, extra)))
+    return found
+
+
+def _paid(kind: str) -> FilteredRelation:
+    """Return the payments of a kind to somebody, joined: to look for them for each person takes longer.
+
+    There is at most one of each kind but of bonuses, as `paid_once` says.
+    """
+    return FilteredRelation("payments", condition=Q(payments__kind=kind, payments__status__in=PAID))
 
 
 def sum_of(payments: QuerySet[Payment]) -> Coalesce:

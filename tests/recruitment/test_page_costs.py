@@ -96,7 +96,7 @@ def test_launch_looks_once_at_all_who_were_admitted(client, study: Study) -> Non
     """The forecast and the check of the budget both need them."""
     Study.objects.update(budget=100)
     asked = statements(client, reverse("recruitment:launch", args=[study.pk]))
-    assert len([sql for sql in asked if 'AS "rewarded"' in sql]) == 1
+    assert len([sql for sql in asked if 'AS "may_earn"' in sql]) == 1
 
 
 def test_launch_takes_as_few_statements_for_many_instances(client):

@@ -104,8 +104,8 @@ def work(study: Study, rng: Random, person: Participation) -> None:
 
 
 def pay(rng: Random, person: Participation) -> None:
-    kinds = rng.sample(Payment.Kind.values, rng.choice([0, 0, 1, 2]))
-    for kind in kinds:
+    kinds = rng.sample(Payment.Kind.values, rng.choice([0, 0, 1, 2, 3]))
+    for kind in kinds + rng.choice([[], [], ["bonus", "bonus"]]):
         Payment.objects.create(
             participation=person,
             kind=kind,
