@@ -18,12 +18,14 @@ from django.db.models import (
     DurationField,
     ExpressionWrapper,
     F,
+    FilteredRelation,
     Min,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
     Sum,
+    Value,
     When,
 )
 from django.db.models.fields.json import KeyTextTransform
@@ -438,7 +440,7 @@ def _due_to(
     without_reward = [study.pk for study in studies if study.reward is None]
     is_promised_nothing = Q(study__in=without_reward, consented_version__reward__isnull=True)
     concerned = ~is_promised_nothing | Q(status=Status.SCREENED_OUT)
-    grouped = people.filter(concerned, _MAY_BE_DUE, _OPEN_TO_DECIDE).order_by()
+    grouped = _unpaid(people).filter(concerned, _MAY_BE_DUE, _OPEN_TO_DECIDE).order_by()
     grouped = grouped.annotate(
         screen_out=KeyTextTransform("screen_out_reward", settings),
         fee_percent=KeyTextTransform("fee_percent", settings),
@@ -456,6 +458,14 @@ def _due_to(
         owed = found.once_they_stop if waiting else Cost()
         totals[row["study"]] += found._replace(owed=owed, waiting=waiting, since=since)
     return totals
+
+
+def _unpaid(people: QuerySet[Participation]) -> QuerySet[Participation]:
+    """Return those without a payment but bonuses, found at once: to look for each person's takes longer."""
+    made = Q(payments__status__in=PAID, payments__amount__gt=0)
+    reward = FilteredRelation("payments", condition=made & ~Q(payments__kind=Payment.Kind.BONUS))
+    unpaid = people.alias(reward=reward).filter(reward__isnull=True)
+    return unpaid.alias(is_rewarded=Value(False))
 
 
 def _due_to_group(study: Study, row: Mapping[str, Any]) -> Due:
