@@ -194,7 +194,8 @@ class Ledger:
     @property
     def matches(self) -> QuerySet[Participation]:
         """The participations that the search wants, those that need a decision first."""
-        waiting = [_is(reduce(or_, self._lists.values())).desc()] if self._lists else []
+        listed = self._with_people.values()
+        waiting = [_is(reduce(or_, listed)).desc()] if listed else []
         return self.people.filter(self.wanted).order_by(*waiting, "pk")
 
     def waiting_since(self, name: str) -> datetime | None:
@@ -203,19 +204,23 @@ class Ledger:
 
     @cached_property
     def _lists(self) -> dict[str, Q]:
+        return _lists(self.study)
+
+    @cached_property
+    def _with_people(self) -> dict[str, Q]:
         """The lists that somebody is on: to look for nobody takes as long."""
-        return {name: one for name, one in _lists(self.study).items() if self.totals.listed[name]}
+        return {name: which for name, which in self._lists.items() if self.totals.listed[name]}
 
     def listed(self, name: str) -> QuerySet[Participation]:
         """Return the participations that are on a list."""
-        which = _lists(self.study).get(name)
+        which = self._lists.get(name)
         return self.people.none() if which is None else self.people.filter(which)
 
     @cached_property
     def totals(self) -> Totals:
         # Where the study pays, what is due says who waits for it.
         known = () if self.study.reward is None else _AWAITING
-        lists = {name: which for name, which in _lists(self.study).items() if name not in known}
+        lists = {name: which for name, which in self._lists.items() if name not in known}
         on_list = {f"on_{name}": Count("pk", filter=which) for name, which in lists.items()}
         unverified = Count("pk", filter=~Q(address=""))
         matching = Count("pk", filter=self.wanted) if self.wanted else Count("pk")
@@ -232,7 +237,7 @@ class Ledger:
 
     def rows_on_page(self, page: QuerySet[Participation]) -> list[LedgerRow]:
         """Return the rows of a page of `matches`, each with its lists, in two statements."""
-        flags = {f"on_{name}": _is(which) for name, which in self._lists.items()}
+        flags = {f"on_{name}": _is(which) for name, which in self._with_people.items()}
         shown = self.people.filter(pk__in=page.values("pk")).annotate(
             **flags, unanswered=unanswered_checks()
         )
@@ -245,7 +250,12 @@ class Ledger:
 
     @cached_property
     def due(self) -> Due:
-        return _due_to(self.people, [self.study], _awaiting(self.study))[self.study.pk]
+        return _due_to(self.people, [self.study], self.awaiting)[self.study.pk]
+
+    @property
+    def awaiting(self) -> dict[str, Q]:
+        """The lists of those who await payment."""
+        return {name: self._lists[name] for name in _AWAITING}
 
     @property
     def owed(self) -> Cost:
@@ -294,9 +304,9 @@ def payable(study: Study) -> list[LedgerRow]:
 
 def awaits_payment(participation: Participation) -> bool:
     """Return whether a participant is one of those who await payment."""
-    study = participation.study
-    on_either = reduce(or_, _awaiting(study).values())
-    return ledger(study).people.filter(on_either, pk=participation.pk).exists()
+    entries = ledger(participation.study)
+    on_either = reduce(or_, entries.awaiting.values())
+    return entries.people.filter(on_either, pk=participation.pk).exists()
 
 
 def search_for(study: Study, search: str, status: str, on_list: str = "") -> Q:
@@ -386,11 +396,6 @@ def _lists(study: Study) -> dict[str, Q]:
 
 
 _AWAITING = ("awaiting_payment", "screened_out")
-
-
-def _awaiting(study: Study) -> dict[str, Q]:
-    lists = _lists(study)
-    return {name: lists[name] for name in _AWAITING}
 
 
 # The lists that every page of a study's money leads with, and that need no look at single ratings.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from django.db.models import QuerySet
 
@@ -104,7 +105,7 @@ class Person:
     def source(self) -> str:
         return platform_title(self.participation)
 
-    @property
+    @cached_property
     def waits(self) -> list[WaitingList]:
         return [one for name, one in WAITING.items() if name in self.row.lists]
 
@@ -112,7 +113,7 @@ class Person:
     def can_be_paid(self) -> bool:
         return any(one.is_paid for one in self.waits)
 
-    @property
+    @cached_property
     def actions(self) -> dict[str, str]:
         """What settles the row, with the labels of the buttons."""
         return dict(self._action(one.action) for one in self.waits)
