@@ -1,5 +1,6 @@
 """The ledger: the work, the platform status and the payments of every submission."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -86,7 +87,8 @@ class LedgerRow:
     def hourly_rate(self) -> Decimal | None:
         """The pay for an hour until the last completed task, as `Money` has it of everybody."""
         start, end = self.participation.consented_at, vars(self.participation).get("until")
-        return _per_hour(self.paid, end - start if start and end else None)
+        cents = _per_hour(self.paid, end - start if start and end else None)
+        return None if cents is None else Decimal(cents).scaleb(-2)
 
     @property
     def is_under_promise(self) -> bool:
@@ -99,9 +101,14 @@ class LedgerRow:
 _NOT_JUDGED = (Status.EXCLUDED.value, Status.REJECTED.value)
 
 
-def _per_hour(paid: Decimal, worked: timedelta | None) -> Decimal | None:
-    seconds = worked.total_seconds() if worked else 0
-    return in_cents(paid * 3600 / Decimal(seconds)) if paid and seconds > 0 else None
+def _per_hour(paid: Decimal, worked: timedelta | None) -> int | None:
+    """Return the cents for an hour, a half rounded up, in whole numbers, which take least time."""
+    time = worked // _MOMENT if worked else 0
+    return (2 * round(100 * paid) * _HOUR + time) // (2 * time) if paid and time > 0 else None
+
+
+_MOMENT = timedelta(microseconds=1)
+_HOUR = timedelta(hours=1) // _MOMENT
 
 
 def _is_under(rate: Decimal | None, promise: Decimal | None) -> bool:
@@ -531,15 +538,16 @@ def _money(study: Study, payments: QuerySet[Payment]) -> Money:
         if status not in _NOT_JUDGED:
             rates.append(_per_hour(paid, worked))
     total = sum((Cost.of(paid, Decimal(str(fee or 0))) for fee, paid in by_fee.items()), Cost())
-    known = [rate for rate in rates if rate is not None]
+    known = sorted(rate for rate in rates if rate is not None)
+    promised = study.promised_hourly_rate
     return Money(
         currency=study.currency,
         rewards=in_cents(total.amount),
         fees=in_cents(total.fees),
-        median_hourly_rate=in_cents(median(known)) if known else None,
-        promised_hourly_rate=study.promised_hourly_rate,
+        median_hourly_rate=in_cents(Decimal(median(known)) / 100) if known else None,
+        promised_hourly_rate=promised,
         timed=len(known),
-        under_promise=sum(_is_under(rate, study.promised_hourly_rate) for rate in known),
+        under_promise=0 if promised is None else bisect_left(known, 100 * promised),
     )
 
 
