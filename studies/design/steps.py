@@ -227,6 +227,10 @@ class RoomLink:
     is_current: bool
 
 
+# The steps that tell of an open study whether anybody can work.
+STALLING = {"recruit", "launch"}
+
+
 @dataclass(frozen=True)
 class StudyFrame:
     """What surrounds each page of a study, for a user with a right in it.
@@ -329,7 +333,7 @@ class StudyFrame:
             return StudyState.UNFINISHED if left - {"launch"} else StudyState.READY
         if study.is_imported:
             return StudyState.IMPORTED
-        is_stalled = study.status == Study.Status.OPEN and left & {"recruit", "launch"}
+        is_stalled = study.status == Study.Status.OPEN and left & STALLING
         return StudyState.STALLED if is_stalled else StudyState(study.status)
 
     @property
@@ -350,11 +354,13 @@ class StudyFrame:
         return reverse(name, args=[self.study.pk])
 
 
-def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet[Any]:
-    """Return studies with all that their frames need, in one statement."""
+def with_facts(
+    studies: QuerySet[Study], user: User | AnonymousUser, shown: Sequence[Step] | None = None
+) -> QuerySet[Any]:
+    """Return studies with all that their frames need, in one statement; of these steps, or of all."""
     facts = {
         f"{step.slug}_{name}".replace("-", "_"): expression
-        for step in steps()
+        for step in (steps() if shown is None else shown)
         for name, expression in step.facts.items()
     }
     facts |= {f"{page.slug}_waiting": page.waiting for page in pages() if page.waiting is not None}
@@ -366,8 +372,14 @@ def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet
 def study_frame(
     study: Study, user: User | AnonymousUser, place: Step | StudyPage | None = None
 ) -> StudyFrame:
-    """Return the frame of one study; in the room of its steps, these also have their checks."""
-    frame = frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user, place)
+    """Return the frame of one study; in the room of its steps, these also have their checks.
+
+    Elsewhere, an opened study has of its steps only those that tell whether anybody can work.
+    """
+    is_elsewhere = place is not None and place.room != Room.DESIGN and study.opened_at is not None
+    asked = [one for one in steps() if not is_elsewhere or one.slug in STALLING]
+    known = with_facts(Study.objects.filter(pk=study.pk), user, asked).get()
+    frame = frame_of(known, user, place, asked)
     is_draft = frame.study.opened_at is None and frame.study.dry_run_of_id is None
     if frame.room != Room.DESIGN or not is_draft or not frame.steps:
         return frame
@@ -390,11 +402,15 @@ def missing_steps(study: Study) -> list[ShownStep]:
 
 
 def frame_of(
-    study: Any, user: User | AnonymousUser, place: Step | StudyPage | None = None
+    study: Any,
+    user: User | AnonymousUser,
+    place: Step | StudyPage | None = None,
+    asked: Sequence[Step] | None = None,
 ) -> StudyFrame:
-    """Return the frame of a study that was read `with_facts`."""
+    """Return the frame of a study that was read `with_facts`, of the same steps."""
     right = right_of(user, study.role)
-    shown = [_shown(step, study) for step in steps()] if right >= Right.READ else []
+    asked = steps() if asked is None else asked
+    shown = [_shown(step, study) for step in asked] if right >= Right.READ else []
     links = (
         Link(
             page.slug,

@@ -2,11 +2,22 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from recruitment.launch.check import DATA, RECRUITMENT, warning
 from recruitment.models import Channel
 from recruitment.views.launch import review
-from studies.design.steps import StudyFrame, frame_of, place_of, steps, study_frame, with_facts
+from studies.design.steps import (
+    StudyFrame,
+    StudyState,
+    frame_of,
+    place_of,
+    steps,
+    study_frame,
+    with_facts,
+)
 from studies.models import ComprehensionQuestion, Membership, Screening, Study, Unit
 from tests.studies.factories import make_open_study, make_study
 
@@ -171,6 +182,34 @@ def test_an_opened_study_has_no_next_step(ruth):
     study = make_open_study(instances=1)
     assert study_frame(study, ruth).next_step is None
     assert states(study, ruth)["launch"] == "done"
+
+
+@pytest.mark.parametrize("status", ["open", "paused", "closed"])
+@pytest.mark.parametrize("stalled_by", ["", "places", "channels"])
+def test_other_pages_of_an_opened_study_ask_of_its_steps_only_whether_anybody_can_work(
+    ruth, status, stalled_by
+):
+    study = make_open_study(instances=1)
+    closed_at = timezone.now() if stalled_by == "channels" else None
+    Channel.objects.create(study=study, provider="open-link", closed_at=closed_at)
+    if stalled_by == "places":
+        study.places.all().delete()
+    Study.objects.update(status=status)
+    with CaptureQueriesContext(connection) as captured:
+        frame = study_frame(study, ruth, place_of("ledger"))
+    (asked,) = (query["sql"] for query in captured)
+    assert "studies_instance" not in asked
+    whole = study_frame(study, ruth)
+    assert (frame.state, frame.url) == (whole.state, whole.url)
+    assert [room.url for room in frame.rooms] == [room.url for room in whole.rooms]
+    assert (frame.state == StudyState.STALLED) == (status == "open" and bool(stalled_by))
+    assert len(study_frame(study, ruth, place_of("size")).steps) == len(steps())
+
+
+def test_other_pages_of_a_draft_know_the_next_step(ruth):
+    frame = study_frame(make_study(instances=2), ruth, place_of("overview"))
+    assert frame.next_step is not None
+    assert len(frame.steps) == len(steps())
 
 
 def slugs(frame: StudyFrame) -> set[str]:
