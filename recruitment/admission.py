@@ -283,7 +283,8 @@ def _all_admitted(studies: Iterable[str]) -> QuerySet[Participation]:
     goes_on = Q(status__in=(Status.ACTIVE, Status.FINISHED))
     is_paid_for_test = Q(status=Status.SCREENED_OUT) & PAYS_SCREEN_OUT
     has_worked = Q(has_any(Assignment.objects.filter(PAID_TASK, **of_person)))
-    may_earn = (Q(consented_at__isnull=False) & (goes_on | has_worked)) | is_paid_for_test
+    # Work is looked for last.
+    may_earn = is_paid_for_test | (Q(consented_at__isnull=False) & (goes_on | has_worked))
     is_paid = Q(has_any(Payment.objects.filter(status__in=PAID, **of_person)))
     people = Participation.objects.filter(study__in=list(studies), simulated=False)
     return people.annotate(may_earn=may_earn).filter(Q(may_earn=True) | is_paid)
