@@ -22,6 +22,11 @@ from studies.access import Right, held_right, of_study, shows_study
 from studies.models import Study
 
 PER_PAGE = 40
+# What is shown of payments that the platform did not confirm.
+UNKNOWN = (
+    *("public_id", "kind", "amount", "currency", "created_at"),
+    "participation__rater__pseudonym",
+)
 
 
 @shows_study
@@ -54,7 +59,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "chosen": chosen,
         "emptied": emptied,
         "total": entries.totals.participants,
-        "unknown": unknown.select_related("participation__rater"),
+        "unknown": unknown.select_related("participation__rater").only(*UNKNOWN),
         "people": people_on(entries, cast(QuerySet[Participation], page.object_list)),
         "page": page,
         "search": search,
