@@ -6,7 +6,7 @@ a group of ratings out does to a mean, so sums of products of changes are jackkn
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from statistics import NormalDist
 
@@ -336,11 +336,18 @@ def joint_level(joint: Joint, confidence_level: float) -> float:
     freedom = float(joint.freedom.min())
     shrunk = joint.correlation * freedom / (freedom + m)
     np.fill_diagonal(shrunk, 1)
-    draws = generator_for(0, "max-t").standard_normal((max(_MIN_DRAWS, _NUMBERS // m), m))
     # Along the last axis, which is short, maxima take several times as long.
-    largest = np.abs(np.linalg.cholesky(shrunk) @ draws.T).max(axis=0)
+    largest = np.abs(np.linalg.cholesky(shrunk) @ _draws(m).T).max(axis=0)
     critical = float(np.quantile(largest, confidence_level))
     return min(bonferroni, 2 * NormalDist().cdf(critical) - 1)
+
+
+# The draws are the same each time, and take three times as long as what is computed from them.
+@lru_cache(maxsize=4)
+def _draws(m: int) -> FloatArray:
+    draws = generator_for(0, "max-t").standard_normal((max(_MIN_DRAWS, _NUMBERS // m), m))
+    draws.setflags(write=False)
+    return draws
 
 
 def _signs(differences: Joint, level: float) -> IntArray:
