@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tiebreak.report.test_sections import of
+from tiebreak.formats import RatingTable
+from tiebreak.report.build import build_section
 from tiebreak.report.sections.machines.composite import TOO_FEW
 
 
@@ -29,7 +31,9 @@ def rows_of(units=40, skill=(("chatty", "chat"), ("newsy", "news")), skips=()):
 
 
 def section_of(rows):
-    return of(rows, sections=["composite"]).composite
+    table = RatingTable.from_rows(rows)
+    (section,) = build_section(table, "composite", replicates=100).criteria.values()
+    return section
 
 
 def test_the_composite_uses_the_good_machine_of_each_category():
