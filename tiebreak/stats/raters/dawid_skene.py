@@ -23,7 +23,7 @@ from tiebreak.stats.core.validation import (
 SMOOTHING = 0.01
 MAX_STEPS = 500
 TOLERANCE = 1e-8
-DENSE_CELLS = 1_000_000
+DENSE_CELLS, DENSE_CELLS_PER_RATING = 1_000_000, 40
 GROUPS, STEPS_AGAIN = 10, 100  # steps after which a fit without a group may stop short of its end
 MIN_GAIN = float(student_t.ppf(0.95, GROUPS - 1))
 T_OF_INTERVAL = float(student_t.ppf(0.975, GROUPS - 1))
@@ -207,10 +207,10 @@ def _fits(
 
     All fits take a step together, because a step for few ratings consists of overhead.
     """
-    # A step over a small sparse array costs several times as much as over its cells, which may be
-    # multiplied if no logarithm is infinite.
-    is_small = smoothing > 0 and np.prod(sparse.shape) <= DENSE_CELLS
-    ratings = sparse.toarray() if is_small else sparse
+    # A step over a small sparse array costs more than over its cells, unless few of them have a rating.
+    # They may be multiplied if no logarithm is infinite.
+    cells = min(DENSE_CELLS, DENSE_CELLS_PER_RATING * sparse.nnz)
+    ratings = sparse.toarray() if smoothing > 0 and np.prod(sparse.shape) <= cells else sparse
     numbers = counts.sum(axis=1, keepdims=True)
     rated = kept & (numbers > 0)
     posterior = rated[..., None] * (counts / np.maximum(numbers, 1))[:, None]
@@ -304,10 +304,12 @@ def _penalty(prior: FloatArray, confusion: FloatArray, smoothing: float) -> Floa
 
 def _log_sum(logs: FloatArray) -> FloatArray:
     """Return the logarithm of the sum over the last axis, which stays."""
-    largest = logs.max(axis=-1, keepdims=True)
+    # Labels are few, and numpy is slow to reduce many short rows.
+    by_label = np.moveaxis(logs, -1, 0).copy()
+    largest = by_label.max(axis=0)
     largest[~np.isfinite(largest)] = 0
-    sums = np.exp(logs - largest).sum(axis=-1, keepdims=True)
-    return np.asarray(largest + _log(sums))
+    sums = np.exp(by_label - largest).sum(axis=0)
+    return np.asarray(largest + _log(sums))[..., None]
 
 
 def _log(shares: FloatArray) -> FloatArray:

@@ -1,5 +1,7 @@
 """Dawid–Skene against simulations with a known truth, and against direct optimisation."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -122,6 +124,20 @@ def test_what_is_missing_stays_unknown():
     nothing = dawid_skene([0], [0], [-1], n_units=1, n_raters=1, n_labels=2)
     assert np.isnan(nothing.log_likelihood)
     assert (nothing.n_units, nothing.labels.tolist(), nothing.converged) == (0, [-1], False)
+
+
+def test_a_crowd_whose_raters_each_rate_few_units_is_fitted_without_all_their_pairs():
+    units, raters, each = 1_000, 300, 2
+    unit = np.repeat(np.arange(units), each)
+    rater, label = (unit * 7 + np.arange(len(unit)) % each) % raters, unit % 3
+    sizes = {"n_units": units, "n_raters": raters, "n_labels": 3}
+    tracemalloc.start()
+    try:
+        dawid_skene(unit, rater, label, max_steps=5, **sizes)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < units * raters * 3 * 8 / 2  # a number for each unit, rater and label takes 7 MB
 
 
 def test_one_label():
