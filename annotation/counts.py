@@ -172,7 +172,7 @@ def study_counts(
         counted or count_ratings(Rating.objects.filter(unit__study=study)),
         progress_of(study, now),
     )
-    plan = plan if plan and plan.is_of(progress) else count_plan(study, progress)
+    plan = count_plan(study, progress, known=plan)
     unverified = study.participations.exclude(address="").filter(simulated=False)
     counts = _values(study, {"criteria": study.criteria.all(), "unverified": unverified})
     return StudyCounts(
@@ -221,8 +221,10 @@ def _places(at: datetime | None) -> dict[str, Aggregate]:
     }
 
 
-def count_plan(study: Study, progress: Progress) -> PlanCounts:
-    """Count everything about the plan with these places in one statement."""
+def count_plan(study: Study, progress: Progress, *, known: PlanCounts | None = None) -> PlanCounts:
+    """Count everything about the plan with these places in one statement, unless ``known`` counts are of it."""
+    if known and known.is_of(progress):
+        return known
     main = study.units.filter(role=Unit.Role.MAIN)
     hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN)
     per_place = HITUnit.objects.filter(hit__places__study=study)

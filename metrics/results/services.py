@@ -21,7 +21,7 @@ from metrics.messages import OUTCOME_HIDDEN, REPORT_PENDING
 from metrics.models import ReportSnapshot, SectionSnapshot
 from metrics.results.collection_figure import completed_over_time
 from metrics.results.rater_rows import page_rows, take_out
-from metrics.results.selectors import source_of, stored_report
+from metrics.results.selectors import source_of, stored_plan, stored_report
 from metrics.results.stopping import with_stopping
 from recruitment.services.erasure import person_erased
 from studies.models import Study, Unit
@@ -184,9 +184,10 @@ def _of_whole(study: Study) -> dict[str, Any]:
     """Return the plan's size, the responses completed over time, and what one can filter by."""
     progress = progress_of(study)
     moments = completed_over_time(study, progress)
+    stored = ReportSnapshot.objects.filter(study=study, digest="").only("plan").first()
     return {
         "choices": filter_choices(study),
-        "plan": asdict(count_plan(study, progress)),
+        "plan": asdict(count_plan(study, progress, known=stored and stored_plan(stored))),
         "completed": [(when.isoformat(), n) for when, n in moments],
     }
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotation.models import Rating
 from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
 from annotation.services.places import find_work
+from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer
 from annotation.services.tallies import set_flags
 from metrics.models import ReportSnapshot
@@ -245,3 +246,16 @@ def test_only_newer_statistics_are_sent(client, django_user_model, study, monkey
     assert 'id="picture"' not in answer.content.decode()
     refresh_report(study=study)
     assert 'id="picture"' in client.get(address, shown).content.decode()
+
+
+def test_a_report_counts_a_plan_again_only_once_it_has_changed(study, monkeypatch):
+    plan = refresh_report(study=study).plan
+    rated(study, "eve")
+    with CaptureQueriesContext(connection) as queries:
+        again = refresh_report(study=study)
+    assert again.counted["rows"]["rows"] == 25
+    assert again.plan == plan
+    assert not any("n_answers" in q["sql"] for q in queries)
+    grow_ratings_per_hit(study=study, ratings_per_hit=3)
+    changed = refresh_report(study=study)
+    assert changed.plan["places"] == study.places.count() > plan["places"]
