@@ -27,6 +27,7 @@ RATINGS = 10
 LEFT, ANNOTATORS, ROUNDS, SECONDS = 3_000, 8, 3, 10.0
 LIVE = (1_000, 10_000, 100_000)
 POLL = re.compile(r'hx-get="([^"]*/numbers/[^"]*)"[^>]*every (\d+)ms')
+SENT = ("results_page", "shown", "statistics")
 WATCHED_SECONDS, PAUSE = 60.0, 3.0
 
 
@@ -124,17 +125,36 @@ def worker(environment: dict[str, str]) -> Iterator[None]:
         process.wait(timeout=60)
 
 
+class Results:
+    """The page *Results*, which asks for news as often as its newest state says."""
+
+    def __init__(self, browser: Browser, study: str) -> None:
+        self.browser, self.fields = browser, dict[str, str]()
+        self._read(ask(browser, f"/studies/{study}/results/"))
+
+    def _read(self, html: str) -> None:
+        self.fields |= dict(HIDDEN.findall(html))
+        for self.address, milliseconds in POLL.findall(html):
+            self.pause = int(milliseconds) / 1000
+
+    def poll(self) -> int:
+        """Wait and ask for news; return how many ratings the statistics on the page include."""
+        time.sleep(self.pause)
+        shown = "&".join(f"{name}={self.fields[name]}" for name in SENT)
+        self._read(ask(self.browser, f"{self.address}?{shown}"))
+        # The state of the statistics begins with the form of reports and this number.
+        _, _, rest = self.fields["statistics"].partition("-")
+        return int(rest.partition("-")[0] or 0)
+
+
 def watch(web: Web, study: str, cookie: str, ratings: int) -> list[float]:
     """Return the sorted seconds after which answers are part of the numbers on the page."""
     server = f"127.0.0.1:{web.port}"
-    page = Browser([server], Record())
-    page.cookies = dict([cookie.split("=", 1)])
-    state = ask(page, f"/studies/{study}/results/")
-    address, every = POLL.findall(state)[0]
-    fields = dict(HIDDEN.findall(state))
-    while counted(fields) < ratings:  # until the first report is there
-        time.sleep(int(every) / 1000)
-        fields |= polled(page, address, fields)
+    browser = Browser([server], Record())
+    browser.cookies = dict([cookie.split("=", 1)])
+    page = Results(browser, study)
+    while page.poll() < ratings:  # until the first report is there
+        pass
     record, stop, seen = Record(), threading.Event(), []
     annotator = Watched(
         [server], study, habits=Habits(pause=PAUSE), record=record, seed=0, stop=stop
@@ -142,30 +162,17 @@ def watch(web: Web, study: str, cookie: str, ratings: int) -> list[float]:
     annotator.start()
     end = time.monotonic() + WATCHED_SECONDS
     while time.monotonic() < end:
-        time.sleep(int(every) / 1000)
-        fields |= polled(page, address, fields)
-        seen.append((counted(fields), time.monotonic()))
+        seen.append((page.poll(), time.monotonic()))
     stop.set()
     annotator.join(60)
     assert not record.errors, record.errors[:3]
     return sorted(waits(record.times, seen, ratings))
 
 
-def polled(page: Browser, address: str, fields: dict[str, str]) -> dict[str, str]:
-    asked = "&".join(f"{name}={fields[name]}" for name in ("results_page", "shown", "statistics"))
-    return dict(HIDDEN.findall(ask(page, f"{address}?{asked}")))
-
-
 def ask(page: Browser, address: str) -> str:
     status, text = page.ask("GET", address)
     assert status in {200, 204}, (status, text[:500])
     return text
-
-
-def counted(fields: dict[str, str]) -> int:
-    """Return how many ratings the statistics of the page include, which their state begins with."""
-    _, _, rest = fields.get("statistics", "").partition("-")
-    return int(rest.partition("-")[0] or 0)
 
 
 def waits(times: list[float], seen: list[tuple[int, float]], before: int) -> Iterator[float]:

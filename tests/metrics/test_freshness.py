@@ -248,6 +248,31 @@ def test_only_newer_statistics_are_sent(client, django_user_model, study, monkey
     assert 'id="picture"' in client.get(address, shown).content.decode()
 
 
+def test_a_page_asks_more_often_while_a_report_that_was_just_asked_for_is_made(
+    client, django_user_model, study, monkeypatch
+):
+    client.force_login(django_user_model.objects.create_superuser("ruth"))
+    refresh_report(study=study)
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
+
+    def pauses(shown: str = "") -> list[int]:
+        """Return after how long each page asks again, as the answers to its polls say."""
+        asked = {"shown": shown, "statistics": ReportSnapshot.objects.get().watermark}
+        pages = (
+            reverse(f"metrics:{n}", args=[study.pk]) for n in ("numbers", "collecting-numbers")
+        )
+        html = [client.get(page, asked).content.decode() for page in pages]
+        return [int(one.split('hx-trigger="every ')[1].split("ms")[0]) for one in html]
+
+    at_rest = pauses()
+    rated(study, "eve")
+    assert max(pauses()) < min(at_rest)
+    ReportSnapshot.objects.update(requested_at=timezone.now() - timedelta(minutes=1))
+    assert pauses() == at_rest  # as when no worker is there
+    refresh_report(study=study)
+    assert pauses() == at_rest
+
+
 def test_a_report_counts_a_plan_again_only_once_it_has_changed(study, monkeypatch):
     plan = refresh_report(study=study).plan
     rated(study, "eve")

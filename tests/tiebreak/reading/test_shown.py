@@ -286,7 +286,7 @@ def test_a_report_in_another_version_of_the_format_is_not_shown(client, study):
 
 def polling_fields(html: str) -> dict[str, str]:
     """Return the hidden fields that a page sends when it polls."""
-    return dict(re.findall(r'<input type="hidden" name="(shown|statistics)" value="(.*?)">', html))
+    return dict(re.findall(r'<input type="hidden" name="(shown|statistics)" value="(.*?)"', html))
 
 
 def test_an_unchanged_page_is_not_sent_again(client, study):
