@@ -43,8 +43,8 @@ REPORT_FORM = f"{REPORT_VERSION}.{hashlib.sha256(_CLASSES).hexdigest()[:8]}"
 STALE_AFTER = timedelta(minutes=2)
 # Ratings this many keys behind the newest rating are no longer in an unfinished transaction.
 UNSETTLED = 5_000
-# The stored count is renewed after this many new keys, over all studies.
-STRIDE = 2 * UNSETTLED
+# The stored count is renewed once so many keys are newer, over all studies: each poll of a page counts them.
+STRIDE = UNSETTLED + 1_000
 # Reports of so many parts of a study are kept, those that were requested last.
 MAX_PARTS = 20
 # The optional parts of a criterion's report that do not say which system is preferred.
