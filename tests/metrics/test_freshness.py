@@ -255,22 +255,27 @@ def test_a_page_asks_more_often_while_a_report_that_was_just_asked_for_is_made(
     refresh_report(study=study)
     monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
 
-    def pauses(shown: str = "") -> list[int]:
-        """Return after how long each page asks again, as the answers to its polls say."""
+    def polled(shown: str = "") -> list[str]:
         asked = {"shown": shown, "statistics": ReportSnapshot.objects.get().watermark}
         pages = (
             reverse(f"metrics:{n}", args=[study.pk]) for n in ("numbers", "collecting-numbers")
         )
-        html = [client.get(page, asked).content.decode() for page in pages]
-        return [int(one.split('hx-trigger="every ')[1].split("ms")[0]) for one in html]
+        return [client.get(page, asked).content.decode() for page in pages]
 
-    at_rest = pauses()
+    def pauses(answers: list[str]) -> list[int]:
+        """Return after how many milliseconds each page asks again."""
+        return [int(one.split('hx-trigger="every ')[1].split("ms")[0]) for one in answers]
+
+    at_rest = pauses(polled())
     rated(study, "eve")
-    assert max(pauses()) < min(at_rest)
+    soon = polled()
+    assert max(pauses(soon)) < min(at_rest)
+    shown = soon[0].split('name="shown" value="')[1].split('"')[0]
+    assert polled(shown) == ["", ""]
     ReportSnapshot.objects.update(requested_at=timezone.now() - timedelta(minutes=1))
-    assert pauses() == at_rest  # as when no worker is there
+    assert pauses(polled(shown)) == at_rest  # as when no worker is there
     refresh_report(study=study)
-    assert pauses() == at_rest
+    assert pauses(polled()) == at_rest
 
 
 def test_a_report_counts_a_plan_again_only_once_it_has_changed(study, monkeypatch):
