@@ -486,7 +486,7 @@ def checked_items_of_visit(participation: Participation) -> int:
 def progress_of(participation: Participation) -> AnnotatorProgress:
     study = participation.study
     main = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())
-    hits = study.hits.main().order_by("-number").values_list("number", flat=True).first() or 0
+    hits = study.hits.main().last_number()
     return AnnotatorProgress(
         completed=main.filter(status=Assignment.Status.COMPLETED).count(),
         total=min(participation.most_tasks or hits, hits),

@@ -295,8 +295,8 @@ def check_room(channel: Channel, now: datetime) -> None:
     study = channel.study
     places = study.places.filter(completed_at=None)
     free = places.filter(Q(lease_until=None) | Q(lease_until__lte=now))
-    taken = study.places.count() - free.count()
-    if not free.exists() or (study.most_answers is not None and taken >= study.most_answers):
+    most = study.most_answers
+    if not free.exists() or (most is not None and study.places.count() - free.count() >= most):
         raise DomainError("study_full", STUDY_FULL)
     if is_full(limit_of(channel, collection_of(study)), now):
         raise DomainError("channel_full", CHANNEL_FULL)

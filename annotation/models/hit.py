@@ -12,6 +12,10 @@ class HITQuerySet(models.QuerySet["HIT"]):
         """Return the main HITs, which exclude training and qualification HITs."""
         return self.filter(kind=HIT.Kind.MAIN)
 
+    def last_number(self) -> int:
+        """Return how many HITs of one kind a study has: they are numbered from 1, and counting millions takes long."""
+        return self.order_by("-number").values_list("number", flat=True).first() or 0
+
     def with_further_ratings(self, study: Study) -> "HITQuerySet":
         """Return a study's HITs that were drawn for further ratings, which have the most places."""
         drawn = self.filter(study=study, places__number=study.most_ratings - 1)

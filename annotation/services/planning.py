@@ -162,7 +162,7 @@ def hits_to_collect(study: Study) -> int:
     Raises `DomainError` if a draft cannot be planned.
     """
     if study.status != Study.Status.DRAFT:
-        return study.hits.main().count()
+        return study.hits.main().last_number()
     return forecast_plan(study=study, selected=study.selected.all()).hits
 
 

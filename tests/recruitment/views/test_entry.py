@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from lxml.html import fromstring
 
@@ -263,3 +265,16 @@ def test_people_read_what_they_are_asked_before_they_agree(client):
     page = client.get(reverse("recruitment:welcome", args=[study.pk])).text
     (told,) = fromstring(page).xpath("//*[@data-task]")
     assert study.criteria.get().question in told.text_content()
+
+
+def test_entering_and_rating_counts_neither_all_tasks_nor_all_places():
+    study = make_open_study(instances=3)
+    with CaptureQueriesContext(connection) as queries:
+        person = annotator(study)
+        person.choose()
+    whole = [
+        query["sql"]
+        for query in queries
+        if re.match(r"SELECT COUNT\(\*\).*FROM \"annotation_(hit|place)\" WHERE", query["sql"])
+    ]
+    assert not [sql for sql in whole if "assignment" not in sql and "participation" not in sql]
