@@ -25,6 +25,7 @@ from api.messages import (
     INVALID_REQUEST,
     NOT_FOUND,
     SERVER_ERROR,
+    TOO_LARGE_A_NUMBER,
     TOO_MANY_REQUESTS,
     TOO_MANY_WRONG,
     UNFORESEEN,
@@ -40,6 +41,7 @@ log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 Json = dict[str, Any]
+MAX_TOLD = 50
 # Seconds after which to repeat a request that was refused for now.
 RETRY_AFTER = {"report_pending": 5, "no_broker": 60}
 # What Django and DRF call the problems of a whole object.
@@ -48,6 +50,7 @@ WHOLE = {NON_FIELD_ERRORS, api_settings.NON_FIELD_ERRORS_KEY}
 _SENTENCES = {
     "not_authenticated": CREDENTIALS_MISSING,
     "not_found": NOT_FOUND,
+    "overflow": TOO_LARGE_A_NUMBER,
     "throttled": TOO_MANY_REQUESTS,
     "too_many_wrong_tokens": TOO_MANY_WRONG,
 }
@@ -128,7 +131,8 @@ def _drf_problem(error: exceptions.APIException) -> JsonResponse:
         headers["Retry-After"] = str(ceil(error.wait))  # type: ignore[attr-defined]
     if isinstance(error, exceptions.ValidationError):
         problems = list(_field_problems(error.get_full_details()))
-        return problem(400, "invalid", INVALID_REQUEST, problems=problems)
+        told = {"problems": problems[:MAX_TOLD], "problems_total": len(problems)}
+        return problem(400, "invalid", INVALID_REQUEST, **told)
     code = str(error.get_codes())
     detail = _SENTENCES.get(code) or str(error.detail) or UNFORESEEN
     return problem(error.status_code, code, detail, headers=headers)
@@ -141,7 +145,12 @@ def _field_problems(details: Any, field: str = "") -> Iterator[Json]:
             is_leaf = isinstance(item, dict) and item.keys() == {"message", "code"}
             yield from _field_problems(item, field if is_leaf else f"{field}.{number}")
     elif details.keys() == {"message", "code"}:
-        yield {"field": field, "code": str(details["code"]), "reason": str(details["message"])}
+        code = str(details["code"])
+        yield {
+            "field": field,
+            "code": code,
+            "reason": _SENTENCES.get(code, str(details["message"])),
+        }
     else:
         for name, inner in details.items():
             step = "" if name in WHOLE else f".{name}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django import forms
@@ -11,7 +11,7 @@ from rest_framework.fields import Field
 from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 
-from api.messages import NEAREST_FIELD, UNKNOWN_FIELD
+from api.messages import NEAREST_FIELD, TOO_MANY_ROWS, UNKNOWN_FIELD
 
 MAX_UNKNOWN, LONGEST_NAME = 50, 100
 
@@ -46,9 +46,12 @@ def refuse_unknown_fields(request: Request, body: Any, query: Iterable[str]) -> 
     """
     known = body() if isinstance(body, type) else body
     content = _content(request) if known is not None else _unasked(request)
-    unknown = [*_unknown(request.query_params, query), *_unknown_in(known or Serializer(), content)]
-    if unknown:
-        raise ValidationError(dict(unknown[:MAX_UNKNOWN]))
+    found = chain(
+        _unknown(request.query_params, query), _unknown_in(known or Serializer(), content)
+    )
+    # The nearest name is looked for only of what is told, as a request may have thousands of others.
+    if unknown := dict(islice(found, MAX_UNKNOWN)):
+        raise ValidationError(unknown)
 
 
 def refuse_unknown_names(sent: Mapping[str, Any], known: Iterable[str], path: str) -> None:
@@ -73,9 +76,17 @@ def _content(request: Request) -> Any:
 
 
 def _unknown_in(field: Field[Any, Any, Any, Any], data: Any, path: str = "") -> Iterator[Any]:
-    """Yield the unknown fields of some content and of everything in it, with what is said."""
+    """Yield the unknown fields of some content and of everything in it, with what is said.
+
+    Of a list that is too long, that is said alone: to check each of its rows takes long.
+    """
     child = getattr(field, "child", None)
     if child is not None and isinstance(data, list):
+        most = getattr(field, "max_length", None)
+        if most is not None and len(data) > most:
+            sentence = TOO_MANY_ROWS.format(f"{most:,}")
+            yield path.rstrip("."), [ErrorDetail(sentence, code="max_length")]
+            return
         for number, row in enumerate(data):
             yield from _unknown_in(child, row, f"{path}{number}.")
     if not isinstance(field, Serializer) or not isinstance(data, Mapping):

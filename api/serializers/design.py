@@ -7,7 +7,7 @@ from rest_framework import serializers
 from studies.models import ComprehensionQuestion, Criterion, Screening, Study
 from studies.models.settings import SETTINGS
 
-MAX_ROWS = 100
+MAX_ROWS, MAX_SYSTEMS = 100, 1000
 
 
 class CriterionRow(serializers.ModelSerializer[Criterion]):
@@ -69,7 +69,7 @@ class DesignChange(serializers.ModelSerializer[Study]):
     systems = serializers.ListField(
         child=serializers.CharField(max_length=200),
         required=False,
-        max_length=1000,
+        max_length=MAX_SYSTEMS,
         help_text="All systems, in the order of the results; the first is system A.",
     )
     screening = ScreeningSerializer(required=False, allow_null=True)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.validators import FileExtensionValidator
 from rest_framework import serializers
 
-from machine_raters.models.stated_cost import COST_DIGITS, MAX_RATING_COST
+from machine_raters.models.stated_cost import COST_DIGITS, MAX_COST_DIGITS, MAX_RATING_COST
 from machine_raters.services.rating_costs import UploadedRater
 from machine_raters.uploads.ratings import AddedRatings
 from machine_raters.uploads.uploading import UPLOAD_FORMATS
@@ -18,7 +18,7 @@ MAX_KEY = 2**63 - 1
 
 def cost_of_a_rating(**options: Any) -> serializers.DecimalField:
     return serializers.DecimalField(
-        max_digits=None,
+        max_digits=MAX_COST_DIGITS,
         decimal_places=COST_DIGITS,
         min_value=0,
         max_value=MAX_RATING_COST,

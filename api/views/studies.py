@@ -22,6 +22,7 @@ from api.design import change_design
 from api.pagination import StudyPagination
 from api.resources import Resource, endpoint
 from api.serializers.design import (
+    MAX_SYSTEMS,
     CloneSerializer,
     DesignChange,
     NewStudy,
@@ -227,7 +228,11 @@ class Studies(Resource):
         return _created(clone.study, CloneSerializer(clone))
 
     @endpoint(
-        detail=True, method="patch", takes=SystemChange(many=True), gives=SystemChange, many=True
+        detail=True,
+        method="patch",
+        takes=SystemChange(many=True, max_length=MAX_SYSTEMS),
+        gives=SystemChange,
+        many=True,
     )
     def systems(self) -> Any:
         """Set how systems write texts.

@@ -8,6 +8,7 @@ from studies.models.bounds import between
 
 MAX_RATING_COST = Decimal(100_000)
 COST_DIGITS = 8  # of a rating, after the point
+MAX_COST_DIGITS = 14
 
 
 class StatedCost(models.Model):
@@ -20,7 +21,7 @@ class StatedCost(models.Model):
     rater = models.OneToOneField(Rater, on_delete=models.CASCADE, related_name="stated_cost")
     # In the study's currency.
     amount = models.DecimalField(
-        max_digits=14,
+        max_digits=MAX_COST_DIGITS,
         decimal_places=COST_DIGITS,
         validators=between(Decimal(0), MAX_RATING_COST),
     )

@@ -1,6 +1,8 @@
 """What programs send as a body, at every address, and errors that nobody foresaw."""
 
+import json
 import logging
+import re
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,9 +11,11 @@ from django.urls import get_resolver
 
 from api.throttling import ClientThrottle
 from api.views import studies
+from studies.models import Study
 from tests.api.clients import program
+from tests.api.description import OPERATIONS, SCHEMA
 from tests.architecture.test_urls import address, patterns
-from tests.studies.factories import make_open_study
+from tests.studies.factories import make_open_study, make_study
 
 BODIES = {
     "deep": b"[" * 3000 + b"]" * 3000,
@@ -87,3 +91,40 @@ def test_an_unforeseen_error_is_a_problem_too(client_of_ada, monkeypatch):
     answer = client_of_ada.get("/api/v1/studies/")
     assert (answer.status_code, answer["Content-Type"]) == (500, PROBLEM)
     assert answer.json()["code"] == "server_error"
+
+
+def bodies_of(operation):
+    """Yield what the body of an operation may be."""
+    for described in operation.get("requestBody", {}).get("content", {}).values():
+        parts = described.get("schema", {})
+        for part in (parts, *parts.get("oneOf", ())):
+            name = part.get("$ref", "").split("/")[-1]
+            of_name = SCHEMA["components"]["schemas"].get(name, part)
+            yield from (
+                of_name,
+                *(
+                    SCHEMA["components"]["schemas"][one["$ref"].split("/")[-1]]
+                    for one in of_name.get("oneOf", ())
+                ),
+            )
+
+
+NUMBERS = [
+    pytest.param(method, path, name, id=f"{method} {path} {name}")
+    for method, path, operation in (one.values for one in OPERATIONS)
+    for schema in bodies_of(operation)
+    for name, described in schema.get("properties", {}).items()
+    if {"integer", "number", "decimal"} & set(re.findall(r"\w+", str(described)))
+]
+
+
+@pytest.mark.parametrize(("method", "path", "name"), NUMBERS)
+def test_a_number_that_is_too_large_is_refused_in_a_sentence(client_of_ada, method, path, name):
+    url = re.sub(r"\{\w+\}", make_study().pk, path.replace("{provider}", "open-link"))
+    url = re.sub(r"(?<=studies/)\w+", Study.objects.get().pk, url)
+    for number in (10**400, "1e400"):
+        body = json.dumps({name: number})
+        answer = client_of_ada.generic(method.upper(), url, body, content_type="application/json")
+        if answer.status_code == 400:
+            for problem in answer.json().get("problems", []):
+                assert problem["reason"].endswith((".", "?")), problem

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from api import validation
 from tests.api.clients import problem_of, program
 from tests.api.description import OPERATIONS, SCHEMA
 from tests.studies.factories import make_study
@@ -61,6 +62,50 @@ def test_an_unknown_field_is_refused(ruth, method, path, operation):
             )
             assert field.split(".")[-1] == f"{known}x"
             assert not known or f"'{known}'" in reason
+
+
+def test_the_nearest_name_is_sought_only_of_what_is_told(ruth, monkeypatch):
+    sought = []
+    monkeypatch.setattr(
+        validation, "get_close_matches", lambda name, *_, **__: sought.append(name) or []
+    )
+    path = f"/api/v1/studies/{make_study(instances=1, member=ruth).pk}/"
+    body = {"criteria": [{"nonsense": n} for n in range(100)]}
+    assert len(unknown(sent(program(ruth), "patch", path, body))) == len(sought) == 50
+
+
+def lists(schema):
+    """Yield each list in a body, and functions that put rows at its place."""
+    if "$ref" in schema:
+        schema = SCHEMA["components"]["schemas"][schema["$ref"].split("/")[-1]]
+    for inner in schema.get("allOf", schema.get("oneOf", [])):
+        yield from lists(inner)
+    if schema.get("type") == "array":
+        yield lambda rows: rows
+    for field, inner in schema.get("properties", {}).items():
+        yield from ((lambda rows, put=put, field=field: {field: put(rows)}) for put in lists(inner))
+
+
+JSON_BODIES = [
+    pytest.param(method, path, body["schema"], id=f"{method} {path}")
+    for method, path, operation in (one.values for one in OPERATIONS)
+    if (body := operation.get("requestBody", {}).get("content", {}).get("application/json"))
+    and next(lists(body["schema"]), None)
+]
+
+
+@pytest.mark.parametrize(("method", "path", "schema"), JSON_BODIES)
+def test_a_list_that_is_too_long_is_told_once(ruth, method, path, schema):
+    for put in lists(schema):
+        answer = sent(program(ruth), method, path, put([{}] * 10_001))
+        assert problem_of(answer) == (400, "invalid")
+        assert [problem["code"] for problem in answer.json()["problems"]] == ["max_length"]
+
+
+def test_of_many_problems_the_first_are_told(ruth):
+    path = f"/api/v1/studies/{make_study(instances=1, member=ruth).pk}/"
+    answer = sent(program(ruth), "patch", path, {"systems": [None] * 1000}).json()
+    assert (len(answer["problems"]), answer["problems_total"]) == (50, 1000)
 
 
 def test_a_setting_that_a_platform_lacks_is_refused(ruth):
