@@ -32,7 +32,7 @@ from studies.models import Study
 from tiebreak.digits import counted
 from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
-from tiebreak.formats.confined import BUNDLE, RATINGS, PlainTable, Read
+from tiebreak.formats.confined import BUNDLE, RATINGS, TABLE, PlainTable, Read
 from tiebreak.formats.errors import ProblemKind
 from tiebreak.formats.layouts import Choice as RatingChoice, Seen
 from tiebreak.formats.tables import Profile, TableSummary
@@ -54,7 +54,7 @@ class ImportRequest:
     choice: Choice = field(default_factory=Choice)
     bad_rows: BadRows = "refuse"
     known_dataset: KnownDataset = "refuse"
-    # What a program says that the file is; a page looks at it.
+    # What the file has to be; "" where a page has looked at it.
     kind: str = ""
     # How ratings of other people are to be read, if the file has them.
     ratings: RatingChoice | None = None
@@ -121,10 +121,14 @@ def _steps(request: ImportRequest, then: Then, *, in_web: bool = False) -> Steps
     if request.ratings is not None:
         return (yield from _ratings_steps(request, request.ratings, then, in_web=in_web))
     reading = request.upload.read(in_web=False, sheet=request.choice.sheet)
-    if request.kind not in ("", reading.kind):
-        raise FormatError.of(request.upload.name, None, f"not_a_{request.kind}", NOT_OF_KIND)
+    _check_kind(request.upload, reading, request.kind)
     steps = _bundle_steps if reading.kind == BUNDLE else _table_steps
     return (yield from steps(request, reading, then))
+
+
+def _check_kind(upload: KeptUpload, reading: Read, wanted: str) -> None:
+    if wanted not in ("", reading.kind):
+        raise FormatError.of(upload.name, None, f"not_a_{wanted}", NOT_OF_KIND)
 
 
 def _ratings_steps(
@@ -193,6 +197,7 @@ def inspect_upload(upload: KeptUpload, choice: Choice) -> tuple[Profile, TableSu
     """Return what a table contains, and whether that is only of the first rows of a large one."""
     try:
         reading = upload.read(in_web=True, sheet=choice.sheet)
+        _check_kind(upload, reading, TABLE)
     except FormatError as error:
         return Profile(), TableSummary.of_refusal(error), False
     plain = PlainTable.of(reading, upload.name)

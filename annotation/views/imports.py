@@ -241,6 +241,7 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
         known_dataset="use" if request.POST.get("use_known") else "refuse",
         template=request.POST.get("template", ""),
         study=draft.pk if (draft := _draft(request)) else "",
+        kind=TABLE,
     )
 
 

@@ -374,6 +374,15 @@ def test_a_dry_run_of_a_table_stores_nothing(client):
     assert not Study.objects.exists()
 
 
+@pytest.mark.parametrize("dry_run", ["true", "false"])
+def test_a_bundle_is_no_table_whether_it_is_stored_or_not(client, tmp_path, dry_run):
+    file = zipped(make_bundle(tmp_path / "b"))
+    values = {"table": file, "title": "T", "dry_run": dry_run}
+    body = client.post(at("study-from-table"), values).json()
+    assert body["problems"][0]["code"] == "not_a_table"
+    assert not Study.objects.exists()
+
+
 def test_a_program_leaves_columns_out_and_reads_equal_problems_once(client):
     content = CASES["mockup.csv"].content + 2 * b"cnn-99,A source,,A text,news,3\r\n"
     values = {"table": table(content), "title": "T", "dry_run": "true"}
