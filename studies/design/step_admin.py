@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for, user_of
 from studies.admin import ForResearchers, PlainFields
 from studies.design.design_form import StudyDesignForm
+from studies.design.opened_forms import OpenedRows
 from studies.design.steps import place_of, study_frame
 from studies.models import Study
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
@@ -100,6 +101,7 @@ class StepRows(PlainFields, ForResearchers):
     """A mixin for rows of a step: without JavaScript, an empty row comes with the next page."""
 
     model: Any
+    formset: Any = OpenedRows
 
     def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
         return int(request.GET.get("add") == self.model._meta.model_name)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, cast
 from django import forms
 from django.contrib import admin
 from django.db.models import Exists, F, OuterRef, QuerySet
-from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
 from studies.access import Right, datasets_of, studies_of
 from studies.data.text_formats import formats_in_words
 from studies.design.field_rows import FieldRows, names_of_fields
+from studies.design.opened_forms import OpenedRows
 from studies.design.order_fields import CountsFromOne
 from studies.design.scale_cards import ScaleCards
 from studies.design.step_admin import DesignRows, StepAdmin, StepRows, step_page
@@ -31,7 +31,7 @@ FIELDS_HELP = "Such as a passage or background. These are the columns of your ta
 PREVIEW_PAGES = (("unit", "Task"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
 
 
-class SystemsOfDataset(BaseInlineFormSet[StudySystem, Study, forms.ModelForm[StudySystem]]):
+class SystemsOfDataset(OpenedRows):
     """Refuses systems that are not in the dataset chosen in the same form."""
 
     def clean(self) -> None:

@@ -11,10 +11,9 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
-from django.forms.models import BaseInlineFormSet
 
-from studies.design.opened_forms import OpenedModelForm
-from studies.models import Membership, Study
+from studies.design.opened_forms import OpenedModelForm, OpenedRows
+from studies.models import Membership
 
 NOBODY = (
     "No researcher has this user name or e-mail address. Check the spelling, or invite them"
@@ -63,7 +62,7 @@ class MembershipForm(OpenedModelForm):
             self.initial["user"] = self.instance.user.username
 
 
-class Members(BaseInlineFormSet[Membership, Study, forms.ModelForm[Membership]]):
+class Members(OpenedRows):
     """Refuses to leave a study without an owner."""
 
     def clean(self) -> None:
