@@ -7,16 +7,14 @@ without digests is refused like a stale one where something is stored.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
 from django import forms
 from django.contrib.admin.utils import unquote
-from django.forms.formsets import DELETION_FIELD_NAME, INITIAL_FORM_COUNT, TOTAL_FORM_COUNT
-from django.forms.models import BaseInlineFormSet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.forms.formsets import DELETION_FIELD_NAME
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -32,11 +30,7 @@ GONE = (
     "Nothing is saved, because some settings have become final since you opened the page. Save"
     " again to keep what you changed in the other settings."
 )
-REMOVED_MEANWHILE = (
-    "This was removed after you opened the page, and is not saved. Save again to add it as you have it"
-    " here, or leave the page without saving."
-)
-NAME, KEY = "opened", "id"  # of what a form was opened with, and of a row's key
+NAME = "opened"
 
 
 class OpenedForm(forms.BaseForm):
@@ -174,66 +168,6 @@ def check_opened(request: HttpRequest, *, stored: str, typed: str, words: str) -
 
 class OpenedModelForm(OpenedForm, forms.ModelForm):  # type: ignore[type-arg]
     """The form of the admin's pages and rows."""
-
-
-class OpenedRows(BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
-    """Rows of a form, of which another person may have removed some since it was opened.
-
-    Those that nobody touched here stay removed. One that was changed here is refused, as a new row.
-    """
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._back = range(0)
-        if self.is_bound:
-            self._set_aside_removed()
-
-    def _set_aside_removed(self) -> None:
-        total = self.total_form_count()
-        sent = [self._sent_key(n) for n in range(min(self.initial_form_count(), total))]
-        stored = {str(row.pk): row for row in self.get_queryset()}
-        # The admin names rows by this order, which another person may have changed.
-        self._queryset = [stored[key] for key in sent if key in stored]
-        there = [n for n, key in enumerate(sent) if key in stored]
-        back = [n for n in range(len(sent)) if n not in there and self._is_touched(n)]
-        if len(there) == len(sent):
-            return
-        self._back = range(len(there), len(there) + len(back))
-        self.data = self._numbered([*there, *back, *range(len(sent), total)])
-        del self.__dict__["management_form"]
-
-    def _sent_key(self, number: int) -> str:
-        return str(self.data.get(f"{self.prefix}-{number}-{KEY}"))
-
-    def _is_touched(self, number: int) -> bool:
-        form: Any = self.form(self.data, prefix=f"{self.prefix}-{number}", **self.form_kwargs)
-        if self.data.get(f"{form.prefix}-{DELETION_FIELD_NAME}"):
-            return False
-        opened = form._opened()
-        return any(digest_of(form._typed(name)) != opened.get(name) for name in form._versioned())
-
-    def _numbered(self, rows: list[int]) -> QueryDict:
-        """Return what was sent with these rows alone, numbered anew; those that come back are new."""
-        sent: Any = self.data
-        of_row = re.compile(rf"{re.escape(str(self.prefix))}-(\d+)-(.*)", re.DOTALL)
-        data, places = QueryDict(mutable=True), {str(old): n for n, old in enumerate(rows)}
-        for name, values in sent.lists():
-            row = of_row.fullmatch(name)
-            number = places.get(row[1]) if row else None
-            is_old = row and number in self._back and row[2] in {KEY, NAME}
-            if row is None:
-                data.setlist(name, values)
-            elif number is not None and not is_old:
-                data.setlist(f"{self.prefix}-{number}-{row[2]}", values)
-        data[f"{self.prefix}-{INITIAL_FORM_COUNT}"] = str(self._back.start)
-        data[f"{self.prefix}-{TOTAL_FORM_COUNT}"] = str(len(rows))
-        return data
-
-    def clean(self) -> None:
-        super().clean()
-        for number in self._back:
-            error = forms.ValidationError(REMOVED_MEANWHILE, code="removed_meanwhile")
-            self.forms[number].add_error(None, error)
 
 
 def take_turn(request: HttpRequest, study_id: str) -> None:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for, user_of
 from studies.admin import ForResearchers, PlainFields
 from studies.design.design_form import StudyDesignForm
-from studies.design.opened_forms import OpenedRows
+from studies.design.opened_rows import OpenedRows
 from studies.design.steps import place_of, study_frame
 from studies.models import Study
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems

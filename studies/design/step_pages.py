@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from studies.access import Right, datasets_of, studies_of
 from studies.data.text_formats import formats_in_words
 from studies.design.field_rows import FieldRows, names_of_fields
-from studies.design.opened_forms import OpenedRows
+from studies.design.opened_rows import OpenedRows
 from studies.design.order_fields import CountsFromOne
 from studies.design.scale_cards import ScaleCards
 from studies.design.step_admin import DesignRows, StepAdmin, StepRows, step_page

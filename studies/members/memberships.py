@@ -12,7 +12,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from studies.design.opened_forms import OpenedModelForm, OpenedRows
+from studies.design.opened_forms import OpenedModelForm
+from studies.design.opened_rows import OpenedRows
 from studies.models import Membership
 
 NOBODY = (
