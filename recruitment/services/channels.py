@@ -63,6 +63,11 @@ class ChannelStatus:
         return self.state == ChannelState.OPEN
 
     @property
+    def is_used(self) -> bool:
+        """Whether it is set up, or is the open link in its place, which may be full."""
+        return self.channel is not None or self.state in {ChannelState.OPEN, ChannelState.FULL}
+
+    @property
     def is_draft_there(self) -> bool:
         """Whether people can enter once the study on the platform is published."""
         channel = self.channel

@@ -29,6 +29,7 @@ from recruitment.pay import Cost
 from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.invitation import invitations
 from recruitment.services.channels import (
+    ChannelState,
     ChannelStatus,
     channel_for,
     channel_statuses,
@@ -228,6 +229,7 @@ def _page(
             for name in [channel_status.platform.name]
         ],
         "open_channels": [status for status in statuses if status.is_open],
+        "full_channels": [s.platform.title for s in statuses if s.state == ChannelState.FULL],
         "by_default": study.status == Study.Status.DRAFT and is_first,
         "keep_open": OPEN_BY_DEFAULT,
         "drafts": [status.platform.title for status in statuses if status.is_draft_there],
@@ -290,6 +292,7 @@ def _status_context(
         "platform": platform,
         "channel": status.channel,
         "is_open": status.is_open,
+        "is_used": status.is_used,
         "state": status.state.value,
         "sentence": status.sentence,
         "needs": needs,

@@ -144,9 +144,7 @@ def _finish(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) 
 def _by_channel(request: HttpRequest, study: Study) -> tuple[Platform, Channel, dict[str, Any]]:
     """Return the chosen channel with its platform, and the channels to choose from."""
     statuses = {
-        status.platform.name: status
-        for status in channel_statuses(study)
-        if status.channel or status.is_open
+        status.platform.name: status for status in channel_statuses(study) if status.is_used
     }
     titles = {name: status.platform.title for name, status in statuses.items()}
     via = request.GET.get("via") or next(iter(titles))

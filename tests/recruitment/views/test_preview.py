@@ -1,6 +1,7 @@
 """The researcher's preview: the annotators' pages, without storing anything, for members only."""
 
 import re
+from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,6 +16,7 @@ from recruitment.views import preview
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of, task_of, texts_of, unit_of
 from tests.pages import page_of, prose_of
+from tests.recruitment.test_money import enter, opened
 from tests.recruitment.views.test_entry import rows_of_collecting
 from tests.studies.factories import make_open_study, make_study
 
@@ -240,3 +242,21 @@ def test_texts_are_shown_in_the_studys_format(researcher_client, researcher):
     study = make_study(instances=1, member=researcher, generation_format="markdown")
     Generation.objects.update(text="a *b*")
     assert b"a <em>b</em>" in researcher_client.get(at(study, "unit")).content
+
+
+def test_a_study_whose_default_link_is_full_has_its_pages(researcher_client, researcher):
+    study = opened(
+        (),
+        instances=2,
+        member=researcher,
+        reward=Decimal(1),
+        hits_per_annotator=1,
+        ratings_per_hit=1,
+    )
+    for name in "abc":
+        enter(study, "open-link", name)
+    for name in PAGES:
+        assert researcher_client.get(at(study, name)).status_code == 200
+    recruit = researcher_client.get(f"/studies/{study.pk}/recruitment/").content.decode()
+    assert "Open link has as many people as may enter" in recruit
+    assert "Stop new entries" in recruit
