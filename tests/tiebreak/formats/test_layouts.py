@@ -45,7 +45,6 @@ ASKED = {
     "184_graded_by_model_long.csv",
     "185_judge_five_scores_and_formulas.csv",
     "193_one_person_five_criteria.json",
-    "197_sentences_six_zero_one.csv",
     "198_Coherence.csv",
     "208_turk_style_without_worker.csv",
     "247_item_by_model_single_coder.csv",
@@ -71,7 +70,6 @@ ASKED = {
     "213_label_and_confidence.csv",
     "220_rating_and_prediction.csv",
     "228_model_task_item.csv",
-    "234_feature_columns_1_or_0.tsv",
     # Labels in an object by item, beside each of ten papers, of two orders, in a cell, or of three samples.
     "212_best_model_by_prompt.json",
     "221_paper_and_expertise_columns.csv",
@@ -87,7 +85,6 @@ ASKED = {
     "283_object_count_and_human.csv",
     "285_category_sentiment_urgency_review.csv",
     "286_pairs_repeat_sources_winner_model.csv",
-    "288_six_flags_and_lines_by_file.csv",
     "297_site_criterion_winner_with_sums.csv",
     "299_worker-1.json",
     # Answers in a worker's own words, sessions or ids that may be raters, and a title over two columns.
@@ -102,7 +99,6 @@ ASKED = {
     "316_manual_evaluation_original_and_fine-tuned.csv",
     "317_crowd_a_b_good_bad.csv",
     "319_llm_polaridade_e_marcadores.csv",
-    "326_rater1.csv",
     # One label in all rows of some criteria.
     "325_human_annotations_nested.json",
     # Questions by number only, which nobody is named for.
@@ -118,6 +114,8 @@ BY_CONVENTION = {
     "306_languages_in_rows_five_criteria.csv": "Read as item: language",
     # Four coarser levels of one judgement are criteria of their own.
     "323_readability_levels_annotator_iaa.csv": "Readability_Level_7, Readability_Level_5",
+    # Numbers on one scale side by side, which may be two scorers or two answers.
+    "364_two_scores_and_a_winner.csv": "columns of raters: scores1, scores2",
     # A question that a form asks of no line of its grid is one about the whole.
     "329_form_ranks_in_nine_titles.csv": "9 questions below",
 }

@@ -297,7 +297,9 @@ def counts_in(candidates: Sequence[Column], profile: Profile) -> list[str]:
             sums = [sum(row[name] for name in some) for row in table]
             whole = all(row[n] >= 0 and row[n].is_integer() for row in table for n in some)
             has_none = sum(any(not row[n] for n in some) for row in table) > len(table) / 4
-            if not whole or not has_none or max(sums) < 2 or not {*some} <= {*plain}:
+            # Where none is above 1, those are marks, which nobody counted.
+            is_counted = max(row[n] for row in table for n in some) > 1
+            if not (whole and has_none and is_counted and {*some} <= {*plain}):
                 continue
             totals = [n for n in names if n not in some and [row[n] for row in table] == sums]
             if totals or len({*sums}) == 1:

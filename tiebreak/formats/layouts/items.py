@@ -223,6 +223,9 @@ def keys_of_one(table: Known, cells: Sequence[Cell]) -> tuple[str, ...]:
     systems = [table.facts[role] for role in ("system_a", "system_b") if role in table.facts]
     known = [c for c in table.free if is_item_part(c) or _is_read_again(table, c)]
     known += [table.profile[table.facts[r]] for r in ("category",) if r in table.facts]
+    # A file or link names an item that nothing else does.
+    files = [c for c in table.free if _may_name_items(table, c) and table.roles[c.name] == "unit"]
+    known = known or (files if not systems else [])
     known = sorted(known, key=lambda c: _rank_of(table, c))[:12]
     ids = [c for c in known if table.roles.get(c.name) in ("unit", "instance")]
     for some in (ids, known):
@@ -246,7 +249,10 @@ def _are_answers(table: Known, keys: tuple[str, ...], known: Sequence[Column]) -
     rest = [c.name for c in known if c.name not in keys and not says(c.name, "category")]
     items = Counter(tuple(row.get(name) for name in rest) for row in table.profile.head)
     are_repeated = bool(rest) and min(items.values()) > 1
-    return are_repeated and len(keys) == 1 and may_number_answers(table.profile[keys[0]])
+    is_number = len(keys) == 1 and may_number_answers(table.profile[keys[0]])
+    # A mere "id" beside that of what was rated may be the rater's.
+    are_ids = len(keys) > 1 and all("id" in words_of(key)[-1:] for key in keys)
+    return are_repeated and (is_number or (are_ids and any(words_of(k) == ["id"] for k in keys)))
 
 
 def ask_if_of_texts(table: Known, cells: Sequence[Cell], keys: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile, is_number
 MAX_WORDS, MAX_LABELS, MIN_REPEATS, POINTS = 3, 12, 1.5, (-10, 100)
 # Names of labels that may as well be those of a text, a pupil's year, a measure or a group.
 _VAGUE = frozenset(("answer", "answers", "response", "responses", "value", "class", "grade"))
+FLAGS = TRUTHS | {"0", "1"}
 SOURCES = {"human", "judge"}
 # `quality_1_5`, `Difficulty (out of 10)`, `rating (1-7)`, `score/10`; and `score_a`.
 _RANGE = re.compile(
@@ -68,8 +69,8 @@ def labels_of_one(
         c for c in columns if c not in named and c.distinct > 1 and _WORDED.fullmatch(c.name)
     ]
     unclear += _words_beside(columns, labels)
-    flags = [c for c in unclear if c.values <= TRUTHS]
-    asked = [c for c in flags if any(c in run for run in _runs_of_truths(columns, labels))]
+    flags = [c for c in unclear if c.values <= FLAGS]
+    asked = _flags_beside(columns, labels)
     # Beside labels that all are called after their source, flags are of the record.
     sourced = len(labels) > 1 and any(
         all(affix in affixes_of(c.name) for c in labels) for affix in sources_in(labels)
@@ -87,10 +88,21 @@ def sources_in(labels: Iterable[Column]) -> set[str]:
     return {a for c in labels for a in affixes_of(c.name) if kinds_of(a.strip("_")) & SOURCES}
 
 
-def _runs_of_truths(columns: Sequence[Column], labels: Sequence[Column]) -> list[list[Column]]:
-    """Return the columns side by side that say yes or no, each run with a label."""
-    runs = [[*run] for is_run, run in groupby(columns, lambda c: c.values <= TRUTHS) if is_run]
-    return [run for run in runs if any(c in labels for c in run)]
+def _flags_beside(columns: Sequence[Column], labels: Sequence[Column]) -> list[Column]:
+    """Return the columns that say yes or no side by side with a label that does.
+
+    What a program may have measured is among them only if the table has no other numbers, or it is called alike.
+    """
+    runs = [[*run] for is_run, run in groupby(columns, lambda c: c.values <= FLAGS) if is_run]
+    beside = [c for run in runs if any(c in labels for c in run) for c in run]
+    numbers = [c for c in columns if c.is_number and not is_item_part(c)]
+    are_all = all(c.values <= FLAGS for c in numbers)
+    alike = {affix for c in labels for affix in affixes_of(c.name)}
+    return [
+        c
+        for c in beside
+        if are_all or not (is_no_answer(c) and alike.isdisjoint(affixes_of(c.name)))
+    ]
 
 
 def _shares_in(columns: Sequence[Column], profile: Profile) -> list[Column]:
