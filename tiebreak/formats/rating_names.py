@@ -10,6 +10,7 @@ from tiebreak.formats.tables.names import words_of
 
 # Who gave labels of which nothing says who gave them: a human or a machine.
 UNNAMED = ("unnamed rater", "unnamed judge")
+SOURCES = {"human", "judge"}
 ROLES: dict[str, frozenset[str]] = {
     role: frozenset(words.split())
     for role, words in {

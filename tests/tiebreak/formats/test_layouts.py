@@ -122,9 +122,10 @@ BY_CONVENTION = {
 
 
 def counted_as(existing, expected):
-    """Return the ratings that count, if they are as many as is expected, and else None."""
+    """Return the ratings that count, of one kind if one is expected, if they are as many as that, and else None."""
     table = existing.table
-    counted = table.select(table.is_counted & (table["kind"] == expected.get("kind", "human")))
+    kinds = {expected["kind"]} if "kind" in expected else {"human", "machine"}
+    counted = table.select(table.is_counted & np.isin(table["kind"], [*kinds]))
     units, raters = (len(counted.coded(name).used) for name in ("unit", "rater"))
     sizes = {"ratings": len(counted) - existing.marked, "items": units, "raters": raters}
     n = len(table.coded("criterion").used)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tiebreak.formats.layouts.layout import Cell
 from tiebreak.formats.rating_names import (
     NUMBERED,
+    SOURCES,
+    UNNAMED,
     asked_of_things,
     is_computed,
     is_criterion,
@@ -143,6 +145,33 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
         if cells and sum(cell.column in likely for cell in cells) > len(cells) / 2:
             return cells
     return []
+
+
+def beside_plain(columns: Sequence[Column]) -> list[Cell]:
+    """Return the cells of columns and of others with the same names and one part more: `tone`, `gemini_tone`.
+
+    It names a model, or a person beside the model whose are the plain columns.
+    """
+    by_name = {c.name.casefold(): c for c in columns}
+    pairs: dict[str, dict[str, str]] = defaultdict(dict)
+    for column in columns:
+        for first, second in _splits(column.name):
+            for rest, part in ((second, first), (first, second)):
+                plain = by_name.get(rest.casefold(), column)
+                is_source = is_machine(part) or kinds_of(part) & SOURCES
+                if is_source and plain is not column and shares_labels(plain, [column]):
+                    pairs[part][plain.name] = column.name
+    (part, names), *more = [*pairs.items()] or [("", {})]
+    if more or not names or (len(names) == 1 and "judged" not in kinds_of(next(iter(names)))):
+        return []
+    kinds = kinds_of(part)
+    raters = UNNAMED["human" in kinds], UNNAMED[1] if "judge" in kinds else part
+    pairs_of = [zip(pair, raters, strict=True) for pair in names.items()]
+    return [
+        Cell(column, rater, name.strip())
+        for name, pair in zip(names, pairs_of, strict=True)
+        for column, rater in pair
+    ]
 
 
 def number_questions(numbers: set[str], columns: Sequence[Column]) -> bool:

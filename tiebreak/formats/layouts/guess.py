@@ -37,7 +37,7 @@ from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout, ra
 from tiebreak.formats.layouts.raters import columns_of_raters, nobody
 from tiebreak.formats.layouts.unnamed import labels_of_one
 from tiebreak.formats.rating_cells import COLUMNS
-from tiebreak.formats.rating_names import UNNAMED, kinds_of
+from tiebreak.formats.rating_names import SOURCES, UNNAMED, is_machine, kinds_of
 from tiebreak.formats.tables.names import words_of
 from tiebreak.formats.tables.profiles import Profile, check_columns
 
@@ -136,7 +136,8 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
     labels = [c for c in found if c.name not in said_twice(table)]
     if chosen:
         labels, unclear, computed = [table.profile[cell.column] for cell in chosen], [], []
-    if not labels:
+    are_of_model = all(is_machine(c.name) and not kinds_of(c.name) & SOURCES for c in labels)
+    if not labels or (are_of_model and not chosen):  # which judged, or was judged
         raise nobody(table)
     if unclear:
         names = [", ".join(c.name for c in some) for some in (labels, unclear)]
@@ -152,7 +153,10 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
         sentence = WITH_REASONS.format(", ".join(c.name for c in labels), reasons[0])
         raise UnclearLayoutError("no_rater", sentence, f"{RATER_OF}NAME={labels[0].name}")
     rater = UNNAMED[is_judge]
-    cells = [Cell(c.name, rater, c.name.strip() if len(labels) > 1 else "") for c in labels]
+    paths = {c.name.rpartition(".")[0] for c in labels}
+    shared = f"{paths.pop()}." if len(paths) == 1 else ""  # the object of all
+    names = [c.name.removeprefix(shared).strip() if len(labels) > 1 else "" for c in labels]
+    cells = [Cell(c.name, rater, name) for c, name in zip(labels, names, strict=True)]
     cells = [replace(cell, rater=rater) for cell in chosen] or cells
     keys = keys_of_one(table, cells)
     cells = by_item(table, cells)

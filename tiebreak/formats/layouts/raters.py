@@ -1,9 +1,14 @@
 """Which columns have one rater's labels each."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from tiebreak.errors import DomainError
 from tiebreak.formats.layouts.grids import (
     INITIALS,
+    affixes_of,
     beside_means,
+    beside_plain,
     between_people,
     counts_in,
     grid_of,
@@ -16,6 +21,7 @@ from tiebreak.formats.layouts.grids import (
 from tiebreak.formats.layouts.known import Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import RATER_OF, Cell
 from tiebreak.formats.rating_names import (
+    SOURCES,
     is_computed,
     is_criterion,
     is_machine,
@@ -65,23 +71,39 @@ def _likely_raters(table: Known) -> list[Cell]:
             " gave which. Agreement needs one row for each rating, or one column for each rater. If these have"
             " one rater's labels each, choose them as those of the raters.",
         )
-    paired = paired_with_raters(free, table.profile)
-    if paired:
-        return paired
-    listed = [c.name.rpartition(".")[2].rpartition(" ") for c in nested]
+    likely = beside_plain(candidates) or paired_with_raters(free, table.profile)
+    likely = likely or _in_objects(table, nested) or grid
+    return likely or _called_raters(table, free, candidates, nested)
+
+
+def _in_objects(table: Known, nested: Sequence[Column]) -> list[Cell]:
+    """Return the columns of objects of labels by their raters; keys of which nothing says what they are are asked about."""
+    keys = {c.name: c.name.rpartition(".")[2] for c in nested}
+    listed = [(column, *key.rpartition(" ")) for column, key in keys.items()]
     if any(end.isdecimal() for *_, end in listed):  # lists in an object
         # They are by criterion and then by rater, or by rater; only names of criteria tell.
-        if not any(is_criterion(name) for name, *_ in listed):
+        if not any(is_criterion(name) for _, name, *_ in listed):
             raise nobody(table)
-        return [Cell(c.name, end, name) for c, (name, _, end) in zip(nested, listed, strict=True)]
-    criteria = [c for c in nested if "judged" in kinds_of(c.name.rpartition(".")[2])]
-    if len(nested) > 1 and not criteria:
-        return [Cell(c.name, c.name.rpartition(".")[2]) for c in nested]
-    if grid:
-        return grid
-    named = [c for c in (*candidates, *others) if is_rater(c.name) or is_machine(c.name)]
+        return [Cell(column, end, name) for column, name, _, end in listed]
+    if len(nested) < 2 or any("judged" in kinds_of(key) for key in keys.values()):
+        return []
+    if any(map(_may_be_rater, keys.values())):
+        return [Cell(*both) for both in keys.items()]
+    if not any(kinds_of(column) & SOURCES for column in keys):
+        raise nobody(table)
+    return []
+
+
+def _called_raters(
+    table: Known, free: Sequence[Column], candidates: Sequence[Column], nested: Sequence[Column]
+) -> list[Cell]:
+    """Return the columns that are called after raters and share labels, or are one series."""
+    plain = [c for c in free if not is_computed(c.name)]
+    parts = [(c, c.name.rpartition(".")[2] if c in nested else c.name) for c in plain]
+    named = [c for c, name in parts if is_rater(name) or is_machine(name)]
+    named = [c for c in named if c not in _criteria_of_one(named)]
     named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
-    short = [c for c in free if c.is_short and not c.is_prose and not is_computed(c.name)]
+    short = [c for c in plain if c.is_short and not c.is_prose]
     named += [c for c in between_people(short) if c not in named]
     raters = [c for c in free if c in named and shares_labels(c, named)]
     # Two who used a slider may have no number in common, although all have one series of columns.
@@ -92,6 +114,21 @@ def _likely_raters(table: Known) -> list[Cell]:
     if len(raters) < 2 or (coded and number_questions(numbers, table.free)):
         return []
     return [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]]
+
+
+def _may_be_rater(name: str) -> bool:
+    """Whether a key in an object of labels may name who gave one: it is a name, a number or a model."""
+    return name[:1].isupper() or is_rater(name) or names_model(name)
+
+
+def _criteria_of_one(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns of several that are called after one machine and what it judged: `llm_scores.tone`."""
+    of_each: dict[str, list[Column]] = defaultdict(list)
+    for column in columns:
+        for affix in filter(is_machine, affixes_of(column.name)):
+            of_each[affix].append(column)
+    several = [some for some in of_each.values() if len(some) > 1]
+    return [c for some in several if any("judged" in kinds_of(c.name) for c in some) for c in some]
 
 
 def _counts_votes(column: Column) -> bool:

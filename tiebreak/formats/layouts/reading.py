@@ -43,7 +43,7 @@ IF_SEVERAL = (
     "If several people shared the items, choose the column that names them as that of the raters; if the table has none,"
     " nothing can be said of their agreement."
 )
-OF_A_PERSON = "These labels count as a person's. If a model gave them, choose their columns as those of a rater of its name."
+OF_A_PERSON = "Labels of the unnamed rater count as a person's. If a model gave them, choose their columns as those of a rater of its name."
 # Columns of the ratings format that a table of others may have with another meaning.
 BY_CHANCE = {*COLUMNS} - {"unit", "rater", "label", "criterion", "system_a", "system_b"}
 SAYS_WHAT_COUNTS = {"kind", "role", "run", "repeat", "nonresponse", *FLAGS}
@@ -215,10 +215,10 @@ def _of_table(table: Table | _Rows, name: str, choice: Choice) -> Existing:
     read, label_notes = with_labels(read)
     used = {*layout.columns.values(), *layout.keys, *(c.rater_column for c in layout.cells)}
     unused = [c for c in profile.columns if c not in used]
-    unnamed = next((c.rater for c in layout.cells if c.rater in UNNAMED), "")
+    raters = {c.rater for c in layout.cells}
     return Existing(
         read,
-        BY_ONE.format(unnamed) if unnamed else "",
+        BY_ONE.format(*raters) if len(raters) == 1 and raters <= {*UNNAMED} else "",
         layout.columns,
         tally.missing,
         (*table.notes, *problems.all_notes(), *_notes(layout, tally, unused), *label_notes),

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import affixes_of, follows
-from tiebreak.formats.rating_names import is_computed, is_fact, kinds_of, role_of
+from tiebreak.formats.rating_names import SOURCES, is_computed, is_fact, kinds_of, role_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.names import other_side, says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column, Profile, is_number
@@ -15,7 +15,6 @@ MAX_WORDS, MAX_LABELS, MIN_REPEATS, POINTS = 3, 12, 1.5, (-10, 100)
 # Names of labels that may as well be those of a text, a pupil's year, a measure or a group.
 _VAGUE = frozenset(("answer", "answers", "response", "responses", "value", "class", "grade"))
 FLAGS = TRUTHS | {"0", "1"}
-SOURCES = {"human", "judge"}
 # `quality_1_5`, `Difficulty (out of 10)`, `rating (1-7)`, `score/10`; and `score_a`.
 _RANGE = re.compile(
     r".*\D[01][\s_]?([-–_]|to)[\s_]?\d{1,3}\W*|.*(out[\s_]of[\s_]|/)\d{1,3}\W*", re.IGNORECASE
