@@ -8,7 +8,9 @@ from tiebreak.formats.layouts.grids import numbered, shares_labels
 from tiebreak.formats.layouts.known import Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import Cell
 from tiebreak.formats.layouts.unnamed import (
+    MIN_REPEATS,
     is_item_part,
+    is_remark,
     may_number_answers,
     numbers_rows,
 )
@@ -50,8 +52,12 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     ids = sorted(
         (c for c in table.free if _may_name_items(table, c)), key=lambda c: _rank_of(table, c)
     )[:12]
+    texts = [c for c in ids if c.is_prose and not is_remark(c)]
+    if _fewest(table, texts, once, systems, is_shared=False):  # what someone remarked is none
+        ids = [c for c in ids if not is_remark(c) or c.repeats >= MIN_REPEATS]
     named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
     texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
+    asked = [c for c in texts if says(c.name, "source")]
     parts = [c for c in table.free if is_long and is_item_part(c) and not c.is_prose]
     # The number of an answer names no item beside what does.
     lasting = [c for c in named if c.repeats > 1 or not numbers_rows(c)]
@@ -62,7 +68,7 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
         (named, is_long),
         (texts, is_long),
         *((pair, rater is not None and rater.distinct > 1) for pair in pairs),
-        (named, False),
+        (named or asked, False),
         (links if is_long else ids, is_long),
         (parts, True),
     ):
@@ -241,7 +247,7 @@ def _is_read_again(table: Known, column: Column) -> bool:
     """Whether texts are in several rows each, as what was rated may be and what someone wrote is not."""
     is_said = table.roles[column.name] in ("reason", "label")
     is_said = is_said or any(says(column.name, role) for role in ("remark", "fact"))
-    return column.is_prose and column.repeats >= 1.5 and not is_said
+    return column.is_prose and column.repeats >= MIN_REPEATS and not is_said
 
 
 def _are_answers(table: Known, keys: tuple[str, ...], known: Sequence[Column]) -> bool:

@@ -16,7 +16,13 @@ from tiebreak.formats.layouts.grids import (
 )
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
-from tiebreak.formats.layouts.unnamed import is_no_answer, is_remark, labels_of_one, sources_in
+from tiebreak.formats.layouts.unnamed import (
+    is_item_part,
+    is_no_answer,
+    is_remark,
+    labels_of_one,
+    sources_in,
+)
 from tiebreak.formats.rating_names import (
     UNNAMED,
     is_computed,
@@ -28,6 +34,7 @@ from tiebreak.formats.rating_names import (
     role_of,
     stem_of,
 )
+from tiebreak.formats.readers.questionnaires import WHOLE
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.names import names_model, says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column
@@ -95,7 +102,7 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     if not chosen:
         found, unclear, _ = labels_of_one(table.free, table.candidates(), table.profile)
         chosen = [] if unclear else found
-    chosen = _with_series([c for c in free if c in chosen or c in keyed] or chosen, free)
+    chosen = _varied(_with_series([c for c in free if c in chosen or c in keyed] or chosen, free))
     others = [c.name for c in differing if c not in chosen and not table.roles[c.name]]
     if others and len(chosen) == 1 and chosen[0] not in differing and table.is_shared(keys):
         sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
@@ -192,8 +199,26 @@ def columns_of_items(table: Known, cells: Sequence[Cell]) -> tuple[Cell, ...]:
         return tuple(grid)
     stems = {stem_of(c.name) for c in columns if not c.name.strip().isdecimal()}
     are_labels = all(c in labels and shares_labels(c, columns) for c in columns)
-    is_series = are_labels and len(stems) < 2 and "" not in stems
-    return tuple(Cell(c.name, item=c.name.strip()) for c in columns) if is_series else ()
+    if are_labels and len(stems) < 2 and "" not in stems:
+        return tuple(Cell(c.name, item=c.name.strip()) for c in columns)
+    return _of_one_item(table, columns if cells else [])
+
+
+def _of_one_item(table: Known, chosen: Sequence[Column]) -> tuple[Cell, ...]:
+    """Return the criteria of what all rated, if each rated once and no column may say what."""
+    labels, unclear, _ = labels_of_one(table.free, table.candidates(), table.profile)
+    labels = [*chosen] or labels
+    rest = [c for c in table.free if c not in labels]
+    are_known = all(c.is_number or c.is_constant or is_remark(c) or is_fact(c.name) for c in rest)
+    if len(labels) < 3 or (unclear and not chosen) or any(map(is_item_part, rest)) or not are_known:
+        return ()
+    return tuple(Cell(c.name, "", c.name.strip(), WHOLE) for c in _varied(labels))
+
+
+def _varied(labels: Sequence[Column]) -> list[Column]:
+    """Return the columns of labels without those that always say what no other says, if not all are such."""
+    varied = [c for c in labels if not c.is_constant]
+    return [c for c in labels if c in varied or shares_labels(c, varied)] or [*labels]
 
 
 def computed_from(table: Known, cells: Sequence[Cell]) -> list[str]:

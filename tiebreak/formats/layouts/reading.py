@@ -26,6 +26,7 @@ from tiebreak.formats.ratings import (
     table_of,
 )
 from tiebreak.formats.readers import convert, recognised
+from tiebreak.formats.readers.questionnaires import WHOLE
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables import TableProblems
 from tiebreak.formats.tables.ends import without_footer
@@ -44,6 +45,10 @@ IF_SEVERAL = (
     " nothing can be said of their agreement."
 )
 OF_A_PERSON = "Labels of the unnamed rater count as a person's. If a model gave them, choose their columns as those of a rater of its name."
+OF_ALL = (
+    "No column says what was rated and each row has another {0}, so all are taken to have rated one thing. If {0} names"
+    " what was rated, choose it as that of the item."
+)
 # Columns of the ratings format that a table of others may have with another meaning.
 BY_CHANCE = {*COLUMNS} - {"unit", "rater", "label", "criterion", "system_a", "system_b"}
 SAYS_WHAT_COUNTS = {"kind", "role", "run", "repeat", "nonresponse", *FLAGS}
@@ -330,6 +335,8 @@ def _taken(layout: Layout) -> Iterator[str]:
 
 def _notes(layout: Layout, tally: Tally, unused: list[str]) -> Iterator[str]:
     yield f"Read as {'; '.join(_taken(layout))}."
+    if layout.cells[0].item == WHOLE:
+        yield OF_ALL.format(layout.facts["rater"])
     if layout.computed:
         yield f"Left out, because they follow from the other columns: {', '.join(layout.computed)}."
     if any(cell.rater in UNNAMED for cell in layout.cells):

@@ -186,7 +186,8 @@ def is_no_answer(column: Column) -> bool:
     kinds = kinds_of(name)
     is_field = (is_fact(name) or says(name, "fact")) and "judged" not in kinds
     is_known = is_computed(name) or bool(kinds & {"measured", "predicted"})
-    is_known = is_known or words_of(name)[-1:] == ["size"]
+    words = words_of(name)
+    is_known = is_known or words[-1:] == ["size"] or not _TIMES.isdisjoint(words[:1] + words[-1:])
     return is_field or is_known or is_remark(column)
 
 
