@@ -102,7 +102,8 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     if not chosen:
         found, unclear, _ = labels_of_one(table.free, table.candidates(), table.profile)
         chosen = [] if unclear else found
-    chosen = _varied(_with_series([c for c in free if c in chosen or c in keyed] or chosen, free))
+    chosen = _with_series([c for c in free if c in chosen or c in keyed] or chosen, free)
+    chosen = [c for c in chosen if c in keyed or c in _varied(chosen)]
     others = [c.name for c in differing if c not in chosen and not table.roles[c.name]]
     if others and len(chosen) == 1 and chosen[0] not in differing and table.is_shared(keys):
         sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
