@@ -72,7 +72,9 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     free = [c for c in free if not (is_remark(c) or c in texts)] or free
     # An answer differs between raters of an item and items of a rater, or it says something else.
     rater = [table.facts["rater"]]
-    differing = [c for c in free if table.differs(c, keys) and table.differs(c, rater)]
+    is_once = table.tells_apart(rater, rater)
+    differing = [c for c in free if is_once or table.differs(c, rater)]
+    differing = [c for c in differing if table.differs(c, keys)]
     named = [c for c in free if table.roles[c.name] == "label"]
     named = [c for c in named if "predicted" not in kinds_of(c.name)] or named
     if len(named) > 1:  # what is the same for all raters of an item was computed from their labels
@@ -211,7 +213,8 @@ def _of_one_item(table: Known, chosen: Sequence[Column]) -> tuple[Cell, ...]:
     labels = [*chosen] or labels
     rest = [c for c in table.free if c not in labels]
     are_known = all(c.is_number or c.is_constant or is_remark(c) or is_fact(c.name) for c in rest)
-    if len(labels) < 3 or (unclear and not chosen) or any(map(is_item_part, rest)) or not are_known:
+    parts = [c for c in (*rest, *labels) if is_item_part(c) and "judged" not in kinds_of(c.name)]
+    if len(labels) < 3 or not are_known or ((unclear or parts) and not chosen):
         return ()
     return tuple(Cell(c.name, "", c.name.strip(), WHOLE) for c in _varied(labels))
 

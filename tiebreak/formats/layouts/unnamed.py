@@ -238,7 +238,8 @@ def is_item_part(column: Column) -> bool:
     if column.distinct < 2 or numbers_rows(column) or is_no_answer(column):
         return False
     name = column.name.strip().casefold()
-    is_part = any(says(column.name, role) for role in _OF_ITEMS) or _PARTS.search(name)
+    words = re.sub(r"^q\d+\W*_*(?=\w)", "", name)  # of `Q1_Ease`
+    is_part = any(says(words, role) for role in _OF_ITEMS) or _PARTS.search(name)
     return bool(is_part) or role_of(column.name) in ("unit", "instance")
 
 
