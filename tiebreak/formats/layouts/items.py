@@ -1,5 +1,6 @@
 """Which columns name the item that a row rates."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, product
@@ -14,7 +15,7 @@ from tiebreak.formats.layouts.unnamed import (
     may_number_answers,
     numbers_rows,
 )
-from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of
+from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of, role_of
 from tiebreak.formats.tables.names import says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column
 
@@ -238,9 +239,24 @@ def keys_of_one(table: Known, cells: Sequence[Cell]) -> tuple[str, ...]:
         keys = _fewest(table, some, once, systems, is_shared=False)
         if keys and not _are_answers(table, keys, known):
             return keys
+    if "criterion" not in table.facts and _find_crossed_criterion(table, ids):
+        return keys_of_one(table, cells)
     same = " and ".join([*(c.name for c in known[:4]), *systems]) or "item"
     labels = ", ".join(cell.column for cell in cells[:6])
     raise UnclearLayoutError("no_rater", RATED_TWICE.format(labels, same), "rater=COLUMN")
+
+
+def _find_crossed_criterion(table: Known, ids: Sequence[Column]) -> bool:
+    """Take the column of short phrases, and of no raters, of which each item has every one, once."""
+    short = [c for c in table.free if not (c.is_number or c.is_prose) and c.distinct > 2]
+    short = [c for c in short if any(re.search(r"\s[a-z]", value) for value in c.values)]
+    short = [c for c in short if not any(role_of(value) == "rater" for value in c.values)]
+    for item, column in product(ids, short):
+        is_crossed = item.distinct * column.distinct == table.n_rows
+        if is_crossed and table.tells_apart([item.name, column.name], [item.name]):
+            table.take("criterion", column)
+            return True
+    return False
 
 
 def _is_read_again(table: Known, column: Column) -> bool:

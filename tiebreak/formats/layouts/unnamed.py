@@ -53,7 +53,7 @@ def labels_of_one(
     are_means = any("spread" in kinds_of(c.name) for c in columns)
     if not labels or len(sources) > 1 or are_means or _may_be_matched(labels, columns):
         return [], [], []
-    vague = [c for c in likely if c.is_number and c.distinct > 1 and _is_on_grid(c)]
+    vague = [c for c in likely if c.is_number and not c.is_constant and _is_on_grid(c)]
     vague = [c for c in vague if c not in labels and (_is_named(c) is None or _is_judged(c))]
     if sources:
         vague = [c for c in vague if c.distinct > 2 or not _MATCHED.fullmatch(c.name.casefold())]
