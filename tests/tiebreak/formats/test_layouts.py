@@ -103,6 +103,10 @@ ASKED = {
     "325_human_annotations_nested.json",
     # Questions by number only, which nobody is named for.
     "344_codebook_questions_skipped.csv",
+    # One label of twenty and ids in words that say neither, or labels beside flags of the same rows.
+    "379_sheet_with_one_label.csv",
+    "387_label_and_what_the_model_said.jsonl",
+    "388_criticality_comments_and_flags.csv",
     # Voters in lines with places in words.
     "348_ranked_choices_voters_in_lines.csv",
 }

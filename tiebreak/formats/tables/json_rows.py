@@ -18,6 +18,7 @@ MAX_LINE = 64 * 1024 * 1024
 MAX_WHOLE = 50_000_000
 _SPACES = re.compile(r"[\s,]*")
 NOT_AN_OBJECT = "The row is not a JSON object with a value for each column."
+BESIDE = "The rows are those of {}. What the file has beside them is left out: {}."
 UNREADABLE = "The file is not valid JSON ({}). Check it with a JSON editor, or save it again."
 
 
@@ -41,7 +42,7 @@ def json_layout(path: Path) -> str:
         # A file of one line may be an object of columns, not one row.
         has_more = any(line.strip() for line in iter(lambda: file.readline(4096), b""))
         return (
-            "lines" if has_more or _records(parse_json(first, is_table=True)) is None else "object"
+            "lines" if has_more or not _records(parse_json(first, is_table=True))[0] else "object"
         )
 
 
@@ -154,52 +155,76 @@ def read_object(path: Path, problems: TableProblems) -> Iterator[tuple[int, Row]
         problems.stop(None, "json_too_large", reason)
         return
     try:
-        records = _records(parse_json(path.read_bytes(), is_table=True))
+        value = parse_json(path.read_bytes(), is_table=True)
+        records, source = _records(value)
     except InvalidInput as error:
         problems.stop(None, error.code, UNREADABLE.format(error.message))
         return
-    if records is None:
+    if not records:
         reason = "The file is neither a list of JSON objects nor an object of columns."
         problems.stop(None, "not_a_table", reason)
         return
-    for number, value in problems.numbered(records):
+    others = [name for name in value if name != source and name not in records[0]]
+    if source and others:
+        problems.notes.append(BESIDE.format(source, ", ".join(others)[:1000]))
+    for number, row in problems.numbered(records):
         with problems.at(number):
-            yield number, _object(value)
+            yield number, _object(row)
 
 
-def _records(value: Any) -> list[Any] | None:
-    """Return the rows of an object: of columns, of rows by id, or with a list of rows in it."""
+def _records(value: Any) -> tuple[list[Any], str]:
+    """Return the rows of an object: of columns, of rows by id, or with a list of rows in it, of this name."""
     if not isinstance(value, dict) or not value:
-        return None
+        return [], ""
     lists = {name: column for name, column in value.items() if isinstance(column, list)}
     are_columns = len(lists) == len(value) and len({len(cells) for cells in lists.values()}) == 1
     if are_columns and not all(map(_has_rows, lists.values())):
         rows = zip(*lists.values(), strict=True)
-        return [dict(zip(lists, cells, strict=True)) for cells in rows]
-    nested = [column for column in lists.values() if _has_rows(column)]
+        return [dict(zip(lists, cells, strict=True)) for cells in rows], ""
+    nested = [name for name, column in lists.items() if _has_rows(column)]
     if len(nested) == 1:
-        return nested[0]
-    if grouped := _grouped_records(value):
-        return grouped
-    if all(isinstance(row, dict) and row for row in value.values()):
-        return _keyed_records(value)
-    return None
+        return lists[nested[0]], nested[0]
+    grouped, source = _grouped_records(value)
+    if not grouped and all(isinstance(row, dict) and row for row in value.values()):
+        return _keyed_records(value), ""
+    return grouped, source
 
 
-def _grouped_records(value: dict[str, Any]) -> list[Any]:
+def _grouped_records(value: dict[str, Any]) -> tuple[list[Any], str]:
     """Return the rows of the one object of lists of rows, each with the name of its list and what is said of all.
 
-    Lists of systems or settings have the name "group" if something else says who rated.
+    Inside the object, which is named, too, a list may be in one that says more of it. Lists of systems or
+    settings have the name "group" if something else says who rated.
     """
-    groups = [v for v in (value, *value.values()) if isinstance(v, dict) and v]
-    groups = [g for g in groups if all(isinstance(v, list) and _has_rows(v) for v in g.values())]
-    if len(groups) != 1 or len({frozenset(rows[0]) for rows in groups[0].values()}) > 1:
-        return []
-    of_all = {name: v for name, v in value.items() if isinstance(v, str | int | float)}
-    known = [*of_all, *next(iter(groups[0].values()))[0]]
-    is_of_raters = all(says(name, "person") for name in groups[0])
+    found = {"": value, **{name: v for name, v in value.items() if isinstance(v, dict) and v}}
+    parts = {
+        name: [_rows_in(v, is_inside=bool(name)) for v in g.values()] for name, g in found.items()
+    }
+    parts = {name: rows for name, rows in parts.items() if all(rows)}
+    if len(parts) != 1 or len({frozenset(rows[0]) for rows in next(iter(parts.values()))}) > 1:
+        return [], ""
+    ((source, lists),) = parts.items()
+    of_all = _scalars(value)
+    known = [*of_all, *lists[0][0]]
+    is_of_raters = all(says(name, "person") for name in found[source])
     name = "rater" if is_of_raters else "group" if any(says(n, "person") for n in known) else "list"
-    return [{**of_all, name: key, **row} for key, rows in groups[0].items() for row in rows]
+    rows = []
+    for (key, group), of_group in zip(found[source].items(), lists, strict=True):
+        of_one = _scalars(group) if isinstance(group, dict) else {}
+        said = {**of_all, name: key} | {f"{k} of {name}": v for k, v in of_one.items()}
+        rows += [{**said, **row} for row in of_group]
+    return rows, source
+
+
+def _rows_in(value: Any, *, is_inside: bool) -> list[Any]:
+    """Return a list of rows, or the only one in an object, or []."""
+    values = value.values() if is_inside and isinstance(value, dict) else [value]
+    lists = [v for v in values if isinstance(v, list) and _has_rows(v)]
+    return lists[0] if len(lists) == 1 else []
+
+
+def _scalars(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: v for name, v in value.items() if isinstance(v, str | int | float)}
 
 
 def _has_rows(column: list[Any]) -> bool:
