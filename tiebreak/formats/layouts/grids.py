@@ -279,7 +279,7 @@ def _cells_of(
             return []  # of rounds or teams, such as `fluency_round 1`
         if any(role_of(part) == "rater" for part in other):  # those columns name the raters
             return []
-        if len(other) > 1 or is_criterion(next(iter(other))):
+        if len(other) > 1 or "judged" in kinds_of(next(iter(other))):
             return [Cell(name, part[rater], part[1 - rater]) for name, part in chosen]
     return []
 

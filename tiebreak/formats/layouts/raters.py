@@ -1,12 +1,10 @@
 """Which columns have one rater's labels each."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from tiebreak.errors import DomainError
 from tiebreak.formats.layouts.grids import (
     INITIALS,
-    affixes_of,
     beside_means,
     beside_plain,
     between_people,
@@ -85,7 +83,7 @@ def _in_objects(table: Known, nested: Sequence[Column]) -> list[Cell]:
         if not any(is_criterion(name) for _, name, *_ in listed):
             raise nobody(table)
         return [Cell(column, end, name) for column, name, _, end in listed]
-    if len(nested) < 2 or any("judged" in kinds_of(key) for key in keys.values()):
+    if len(nested) < 2 or any(map(_is_judged, keys.values())):
         return []
     if any(map(_may_be_rater, keys.values())):
         return [Cell(*both) for both in keys.items()]
@@ -100,8 +98,10 @@ def _called_raters(
     """Return the columns that are called after raters and share labels, or are one series."""
     plain = [c for c in free if not is_computed(c.name)]
     parts = [(c, c.name.rpartition(".")[2] if c in nested else c.name) for c in plain]
-    named = [c for c, name in parts if is_rater(name) or is_machine(name)]
-    named = [c for c in named if c not in _criteria_of_one(named)]
+    # What is called after a machine and what it judged is one of its criteria.
+    named = [
+        c for c, name in parts if is_rater(name) or (is_machine(name) and not _is_judged(name))
+    ]
     named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
     short = [c for c in plain if c.is_short and not c.is_prose]
     named += [c for c in between_people(short) if c not in named]
@@ -121,14 +121,8 @@ def _may_be_rater(name: str) -> bool:
     return name[:1].isupper() or is_rater(name) or names_model(name)
 
 
-def _criteria_of_one(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns of several that are called after one machine and what it judged: `llm_scores.tone`."""
-    of_each: dict[str, list[Column]] = defaultdict(list)
-    for column in columns:
-        for affix in filter(is_machine, affixes_of(column.name)):
-            of_each[affix].append(column)
-    several = [some for some in of_each.values() if len(some) > 1]
-    return [c for some in several if any("judged" in kinds_of(c.name) for c in some) for c in some]
+def _is_judged(name: str) -> bool:
+    return "judged" in kinds_of(name)
 
 
 def _counts_votes(column: Column) -> bool:
