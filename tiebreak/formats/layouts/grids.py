@@ -166,12 +166,8 @@ def beside_plain(columns: Sequence[Column]) -> list[Cell]:
         return []
     kinds = kinds_of(part)
     raters = UNNAMED["human" in kinds], UNNAMED[1] if "judge" in kinds else part
-    pairs_of = [zip(pair, raters, strict=True) for pair in names.items()]
-    return [
-        Cell(column, rater, name.strip())
-        for name, pair in zip(names, pairs_of, strict=True)
-        for column, rater in pair
-    ]
+    both = [(name, zip((name, other), raters, strict=True)) for name, other in names.items()]
+    return [Cell(column, who, name.strip()) for name, pair in both for column, who in pair]
 
 
 def number_questions(numbers: set[str], columns: Sequence[Column]) -> bool:
