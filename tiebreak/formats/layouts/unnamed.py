@@ -26,6 +26,7 @@ _OF_ITEMS = ("instance", "sample", "category", "system", "source", "text", "refe
 _PARTS = re.compile(
     "turn|step|chunk|comparison|claim|mode|modality|setting|setup|strategy|template|scenario|persona|intent|locale"
 )
+_NUMBERED = re.compile(r"^\s*q\d+[\W_]+(?=\w)", re.IGNORECASE)  # `Q1_Ease`
 # What a program may have found out.
 _MATCHED = re.compile(r"(is[\W_]?)?(correct|passed)")
 # Ids of rows say nothing of the item; those of answers may.
@@ -94,14 +95,11 @@ def _flags_beside(columns: Sequence[Column], labels: Sequence[Column]) -> list[C
     """
     runs = [[*run] for is_run, run in groupby(columns, lambda c: c.values <= FLAGS) if is_run]
     beside = [c for run in runs if any(c in labels for c in run) for c in run]
-    numbers = [c for c in columns if c.is_number and not is_item_part(c)]
-    are_all = all(c.values <= FLAGS for c in numbers)
+    beside = [c for c in beside if len(words_of(c.name)) > 1 or not is_item_part(c)]
+    if all(c.values <= FLAGS for c in columns if c.is_number and not is_item_part(c)):
+        return beside
     alike = {affix for c in labels for affix in affixes_of(c.name)}
-    return [
-        c
-        for c in beside
-        if are_all or not (is_no_answer(c) and alike.isdisjoint(affixes_of(c.name)))
-    ]
+    return [c for c in beside if not is_no_answer(c) or not alike.isdisjoint(affixes_of(c.name))]
 
 
 def _shares_in(columns: Sequence[Column], profile: Profile) -> list[Column]:
@@ -237,9 +235,8 @@ def is_item_part(column: Column) -> bool:
     """Whether a column is part of what names an item, and no number of a row and no rater."""
     if column.distinct < 2 or numbers_rows(column) or is_no_answer(column):
         return False
-    name = column.name.strip().casefold()
-    words = re.sub(r"^q\d+\W*_*(?=\w)", "", name)  # of `Q1_Ease`
-    is_part = any(says(words, role) for role in _OF_ITEMS) or _PARTS.search(name)
+    name = _NUMBERED.sub("", column.name)
+    is_part = any(says(name, role) for role in _OF_ITEMS) or _PARTS.search(name.casefold())
     return bool(is_part) or role_of(column.name) in ("unit", "instance")
 
 
