@@ -310,3 +310,84 @@ def test_a_header_that_is_divided_otherwise_than_its_rows_is_read(header, tmp_pa
     read = read_existing(path)
     assert len(read.table) == 10
     assert any("another mark" in note for note in read.notes)
+
+
+LABELS = [3, 1, 5, 2, 4, 3, 5, 1, 2, 4, 3, 5]
+
+
+def by(names):
+    """Return twelve rows with an item and labels in columns of these names."""
+    shifts = enumerate(names.split())
+    labels = {name: [*LABELS[k:], *LABELS[:k]] for k, name in shifts}
+    return [
+        {"item_id": f"i{k}"} | {n: of_all[k] for n, of_all in labels.items()} for k in range(12)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("other", "raters"),
+    [
+        ("gemini_{}", (UNNAMED[0], "gemini")),
+        ("{}_gpt4", (UNNAMED[0], "gpt4")),
+        ("llm_{}", UNNAMED),
+        ("human_{}", (UNNAMED[1], "human")),
+    ],
+)
+def test_columns_and_the_same_of_a_model_or_person_are_two_raters(other, raters):
+    rows = by(" ".join(["tone", "wit", other.format("tone"), other.format("wit")]))
+    read = read_existing(rows)
+    assert {*read.table["rater"]} == {*raters}
+    assert {*read.table["criterion"]} == {"tone", "wit"}
+    assert len(read.table) == 48
+    assert not read.about
+    again = read_existing(rows, choice=Choice(columns=read.columns))
+    assert again.sentence == read.sentence
+
+
+@pytest.mark.parametrize(
+    "names", ["gpt4_tone gpt4_fluency", "gpt4.tone gpt4.fluency", "scores.wit scores.pace"]
+)
+def test_whether_a_model_judged_or_was_judged_and_what_keys_name_is_asked(names):
+    with refused("no_rater", DomainError):
+        read_existing(by(names))
+
+
+@pytest.mark.parametrize(
+    ("names", "criteria"),
+    [
+        ("llm_tone llm_fluency", {"llm_tone", "llm_fluency"}),
+        ("llm_scores.wit llm_scores.pace", {"wit", "pace"}),
+    ],
+)
+def test_what_a_judge_judged_are_criteria_of_one(names, criteria):
+    read = read_existing(by(names))
+    assert {*read.table["rater"]} == {UNNAMED[1]}
+    assert {*read.table["criterion"]} == criteria
+
+
+@pytest.mark.parametrize(
+    ("fact", "items"), [({}, 1), ({"condition": ["old", "new"] * 6}, 2), ({"group": [1, 2] * 6}, 2)]
+)
+def test_rows_of_one_rater_each_are_about_one_thing_or_what_differs_among_them(fact, items):
+    rows = [
+        {"participant": row.pop("item_id")} | {n: fact[n][k] for n in fact} | row
+        for k, row in enumerate(by("ease usefulness clarity"))
+    ]
+    read = read_existing(rows)
+    assert {*read.table["criterion"]} == {"ease", "usefulness", "clarity"}
+    assert len({*read.table["unit"]}) == items
+    assert ("all are taken to have rated one thing" in " ".join(read.notes)) == (items == 1)
+    again = read_existing(rows, choice=Choice(columns=read.columns))
+    assert again.sentence == read.sentence
+
+
+def test_a_remark_names_no_item_beside_a_prompt_and_what_is_always_said_is_no_criterion():
+    remarks = ["Good", "Fine", "Good", *"abcdefghi"]
+    more = {"prompt": [text_of(k, 1) + str(k) for k in range(12)], "comments": remarks}
+    rows = [
+        {"evaluator": row.pop("item_id"), "response": "Here"} | {n: more[n][k] for n in more} | row
+        for k, row in enumerate(by("safety clarity"))
+    ]
+    read = read_existing(rows)
+    assert read.columns["unit"] == "prompt"
+    assert {*read.table["criterion"]} == {"safety", "clarity"}
