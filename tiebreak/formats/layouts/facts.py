@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from tiebreak.formats.layouts.grids import BLANK, affixes_of, named_items
+from tiebreak.formats.layouts.grids import BLANK, named_items
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
 from tiebreak.formats.layouts.unnamed import FLAGS, is_item_part, is_remark
 from tiebreak.formats.rating_cells import COLUMNS
@@ -125,9 +125,7 @@ def _names_raters(table: Known, column: Column, roles: set[str]) -> bool:
     role = "person" if is_person else table.roles[column.name]
     has_several = bool(column.values) and all(re.search(r"[,;|]", v) for v in column.values)
     is_numbered = re.search(r"\d", column.name) is not None or len(column.name.strip()) == 1
-    first = affixes_of(column.name)[:1]
-    of_series = [c for c in table.free if first == affixes_of(c.name)[:1] and c.values <= FLAGS]
-    is_flag = bool(first) and column in of_series and len(of_series) > 1
+    is_flag = column.values <= FLAGS and ":" in column.name  # `Condition: healthy participants`
     is_other = column.is_prose or has_several or is_numbered or is_flag or is_computed(column.name)
     return role in roles and not is_other and "." not in column.name
 

@@ -17,6 +17,7 @@ from tiebreak.formats.layouts.grids import (
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.unnamed import (
+    flags_beside,
     is_item_part,
     is_no_answer,
     is_remark,
@@ -178,13 +179,8 @@ def _with_series(chosen: Sequence[Column], free: Sequence[Column]) -> list[Colum
     What is said with yes or no beside such columns is one more of them.
     """
     stems = Counter(stem_of(c.name) for c in chosen)
-    truths = [k for k, c in enumerate(free) if c.values <= TRUTHS]
-    answers = {k for k in truths if len(chosen) > 1 and free[k] in chosen}
-    beside = set(answers)
-    for k in (*truths, *reversed(truths)):
-        beside |= {k} & {place + step for place in beside for step in (-1, 1)}
-    more = [c for c in free if c not in chosen and stems[stem_of(c.name) or " "] > 1]
-    more += [free[k] for k in beside - answers if free[k] not in more]
+    more = [c for c in free if stems[stem_of(c.name) or " "] > 1]
+    more += flags_beside(free, chosen, TRUTHS) if len(chosen) > 1 else []
     return [c for c in free if c in more or c in chosen] if more else [*chosen]
 
 

@@ -70,7 +70,7 @@ def labels_of_one(
     ]
     unclear += _words_beside(columns, labels)
     flags = [c for c in unclear if c.values <= FLAGS]
-    asked = _flags_beside(columns, labels)
+    asked = flags_beside(columns, labels)
     # Beside labels that all are called after their source, flags are of the record.
     sourced = len(labels) > 1 and any(
         all(affix in affixes_of(c.name) for c in labels) for affix in sources_in(labels)
@@ -88,12 +88,14 @@ def sources_in(labels: Iterable[Column]) -> set[str]:
     return {a for c in labels for a in affixes_of(c.name) if kinds_of(a.strip("_")) & SOURCES}
 
 
-def _flags_beside(columns: Sequence[Column], labels: Sequence[Column]) -> list[Column]:
+def flags_beside(
+    columns: Sequence[Column], labels: Sequence[Column], flags: set[str] = FLAGS
+) -> list[Column]:
     """Return the columns that say yes or no side by side with a label that does.
 
     What a program may have measured is among them only if the table has no other numbers, or it is called alike.
     """
-    runs = [[*run] for is_run, run in groupby(columns, lambda c: c.values <= FLAGS) if is_run]
+    runs = [[*run] for is_run, run in groupby(columns, lambda c: c.values <= flags) if is_run]
     beside = [c for run in runs if any(c in labels for c in run) for c in run]
     beside = [c for c in beside if len(words_of(c.name)) > 1 or not is_item_part(c)]
     if all(c.values <= FLAGS for c in columns if c.is_number and not is_item_part(c)):

@@ -196,39 +196,41 @@ def _grouped_records(value: dict[str, Any]) -> tuple[list[Any], str]:
     Inside the object, which is named, too, a list may be in one that says more of it. Lists of systems or
     settings have the name "group" if something else says who rated.
     """
-    found = {"": value, **{name: v for name, v in value.items() if isinstance(v, dict) and v}}
-    parts = {
-        name: [_rows_in(v, is_inside=bool(name)) for v in g.values()] for name, g in found.items()
+    found = {
+        n: {k: _rows_in(v) for k, v in g.items()}
+        for n, g in value.items()
+        if isinstance(g, dict) and g
     }
-    parts = {name: rows for name, rows in parts.items() if all(rows)}
-    if len(parts) != 1 or len({frozenset(rows[0]) for rows in next(iter(parts.values()))}) > 1:
+    found[""] = {key: rows if _has_rows(rows) else [] for key, rows in value.items()}
+    found = {name: groups for name, groups in found.items() if all(groups.values())}
+    keys = {frozenset(rows[0]) for groups in found.values() for rows in groups.values()}
+    if len(found) != 1 or len(keys) > 1:
         return [], ""
-    ((source, lists),) = parts.items()
+    ((source, groups),) = found.items()
     of_all = _scalars(value)
-    known = [*of_all, *lists[0][0]]
-    is_of_raters = all(says(name, "person") for name in found[source])
-    name = "rater" if is_of_raters else "group" if any(says(n, "person") for n in known) else "list"
-    rows = []
-    for (key, group), of_group in zip(found[source].items(), lists, strict=True):
-        of_one = _scalars(group) if isinstance(group, dict) else {}
-        said = {**of_all, name: key} | {f"{k} of {name}": v for k, v in of_one.items()}
-        rows += [{**said, **row} for row in of_group]
+    is_of_raters = all(says(name, "person") for name in groups)
+    is_said = any(says(name, "person") for name in (*of_all, *keys.pop()))
+    name = "rater" if is_of_raters else "group" if is_said else "list"
+    rows = [{**of_all, name: key, **row} for key, of_one in groups.items() for row in of_one]
     return rows, source
 
 
-def _rows_in(value: Any, *, is_inside: bool) -> list[Any]:
-    """Return a list of rows, or the only one in an object, or []."""
-    values = value.values() if is_inside and isinstance(value, dict) else [value]
-    lists = [v for v in values if isinstance(v, list) and _has_rows(v)]
-    return lists[0] if len(lists) == 1 else []
+def _rows_in(value: Any) -> list[Any]:
+    """Return a list of rows, or the only one in an object, in which each says what the object does."""
+    if not isinstance(value, dict):
+        return value if _has_rows(value) else []
+    lists = [rows for rows in value.values() if _has_rows(rows)]
+    said = {f"{name} of the group": v for name, v in _scalars(value).items()}
+    return [{**said, **row} for row in lists[0]] if len(lists) == 1 else []
 
 
 def _scalars(value: dict[str, Any]) -> dict[str, Any]:
     return {name: v for name, v in value.items() if isinstance(v, str | int | float)}
 
 
-def _has_rows(column: list[Any]) -> bool:
-    return bool(column) and all(isinstance(row, dict) for row in column)
+def _has_rows(value: Any) -> bool:
+    is_list = isinstance(value, list) and bool(value)
+    return is_list and all(isinstance(row, dict) for row in value)
 
 
 def _keyed_records(value: dict[str, dict[str, Any]]) -> list[Any]:
