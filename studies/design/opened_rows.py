@@ -124,7 +124,6 @@ class OpenedRows(BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
         ]
         if commit and len(leaving) > 1 and self._unique_names():
             rows = self.model._base_manager.filter(pk__in=leaving)
-            rows._raw_delete(
-                rows.db
-            )  # what refers to them stays, as they come back with their keys
+            # What refers to them stays, as they come back with their keys in the same transaction.
+            rows._raw_delete(rows.db)
         return super().save_existing_objects(commit)
