@@ -187,7 +187,7 @@ def _of_whole(study: Study) -> dict[str, Any]:
     stored = ReportSnapshot.objects.filter(study=study, digest="").only("plan").first()
     return {
         "choices": filter_choices(study),
-        "plan": asdict(count_plan(study, progress, known=stored and stored_plan(stored))),
+        "plan": asdict(count_plan(study, progress, known=stored_plan(stored) if stored else None)),
         "completed": [(when.isoformat(), n) for when, n in moments],
     }
 
