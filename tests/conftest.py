@@ -57,6 +57,16 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.DATABASES["default"]["TEST"]["NAME"] = str(folder / "test.sqlite3")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Let the collector of garbage wait while tests are collected, of which nothing is garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
