@@ -131,7 +131,7 @@ def _drf_problem(error: exceptions.APIException) -> JsonResponse:
         headers["Retry-After"] = str(ceil(error.wait))  # type: ignore[attr-defined]
     if isinstance(error, exceptions.ValidationError):
         problems = list(_field_problems(error.get_full_details()))
-        told = {"problems": problems[:MAX_TOLD], "problems_total": len(problems)}
+        told: Json = {"problems": problems[:MAX_TOLD], "problems_total": len(problems)}
         return problem(400, "invalid", INVALID_REQUEST, **told)
     code = str(error.get_codes())
     detail = _SENTENCES.get(code) or str(error.detail) or UNFORESEEN

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 from rest_framework.response import Response
+from rest_framework.serializers import ListSerializer
 
 from annotation.counts import study_counts
 from annotation.filters import EVERYTHING, Filter
@@ -230,7 +231,7 @@ class Studies(Resource):
     @endpoint(
         detail=True,
         method="patch",
-        takes=SystemChange(many=True, max_length=MAX_SYSTEMS),
+        takes=ListSerializer(child=SystemChange(), max_length=MAX_SYSTEMS),
         gives=SystemChange,
         many=True,
     )
