@@ -58,7 +58,6 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
         ids = [c for c in ids if not is_remark(c) or c.repeats >= MIN_REPEATS]
     named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
     texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
-    asked = [c for c in texts if says(c.name, "source")]
     parts = [c for c in table.free if is_long and is_item_part(c) and not c.is_prose]
     # The number of an answer names no item beside what does.
     lasting = [c for c in named if c.repeats > 1 or not numbers_rows(c)]
@@ -69,7 +68,7 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
         (named, is_long),
         (texts, is_long),
         *((pair, rater is not None and rater.distinct > 1) for pair in pairs),
-        (named or asked, False),
+        (named or [c for c in texts if says(c.name, "source")], False),
         (links if is_long else ids, is_long),
         (parts, True),
     ):
@@ -230,9 +229,8 @@ def keys_of_one(table: Known, cells: Sequence[Cell]) -> tuple[str, ...]:
     systems = [table.facts[role] for role in ("system_a", "system_b") if role in table.facts]
     known = [c for c in table.free if is_item_part(c) or _is_read_again(table, c)]
     known += [table.profile[table.facts[r]] for r in ("category",) if r in table.facts]
-    # A file or link names an item that nothing else does.
-    files = [c for c in table.free if _may_name_items(table, c) and table.roles[c.name] == "unit"]
-    known = known or (files if not systems else [])
+    if not (known or systems):  # but a file or link may name it
+        known = [c for c in table.free if _may_name_items(table, c) and table.roles[c.name]]
     known = sorted(known, key=lambda c: _rank_of(table, c))[:12]
     ids = [c for c in known if table.roles.get(c.name) in ("unit", "instance")]
     for some in (ids, known):

@@ -74,8 +74,8 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     # An answer differs between raters of an item and items of a rater, or it says something else.
     rater = [table.facts["rater"]]
     is_once = table.tells_apart(rater, rater)
-    differing = [c for c in free if is_once or table.differs(c, rater)]
-    differing = [c for c in differing if table.differs(c, keys)]
+    differing = [c for c in free if table.differs(c, keys)]
+    differing = [c for c in differing if is_once or table.differs(c, rater)]
     named = [c for c in free if table.roles[c.name] == "label"]
     named = [c for c in named if "predicted" not in kinds_of(c.name)] or named
     if len(named) > 1:  # what is the same for all raters of an item was computed from their labels

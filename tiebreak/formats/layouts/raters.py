@@ -83,9 +83,10 @@ def _in_objects(table: Known, nested: Sequence[Column]) -> list[Cell]:
         if not any(is_criterion(name) for _, name, *_ in listed):
             raise nobody(table)
         return [Cell(column, end, name) for column, name, _, end in listed]
-    if len(nested) < 2 or any(map(_is_judged, keys.values())):
+    if len(nested) < 2 or any("judged" in kinds_of(key) for key in keys.values()):
         return []
-    if any(map(_may_be_rater, keys.values())):
+    # A name, a number or a model may say who gave the labels.
+    if any(key[:1].isupper() or is_rater(key) or names_model(key) for key in keys.values()):
         return [Cell(*both) for both in keys.items()]
     if not any(kinds_of(column) & SOURCES for column in keys):
         raise nobody(table)
@@ -100,7 +101,9 @@ def _called_raters(
     parts = [(c, c.name.rpartition(".")[2] if c in nested else c.name) for c in plain]
     # What is called after a machine and what it judged is one of its criteria.
     named = [
-        c for c, name in parts if is_rater(name) or (is_machine(name) and not _is_judged(name))
+        c
+        for c, name in parts
+        if is_rater(name) or (is_machine(name) and "judged" not in kinds_of(name))
     ]
     named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
     short = [c for c in plain if c.is_short and not c.is_prose]
@@ -114,15 +117,6 @@ def _called_raters(
     if len(raters) < 2 or (coded and number_questions(numbers, table.free)):
         return []
     return [Cell(c.name, c.name.strip()) for c in raters[:MAX_RATERS]]
-
-
-def _may_be_rater(name: str) -> bool:
-    """Whether a key in an object of labels may name who gave one: it is a name, a number or a model."""
-    return name[:1].isupper() or is_rater(name) or names_model(name)
-
-
-def _is_judged(name: str) -> bool:
-    return "judged" in kinds_of(name)
 
 
 def _counts_votes(column: Column) -> bool:
