@@ -391,3 +391,10 @@ def test_a_remark_names_no_item_beside_a_prompt_and_what_is_always_said_is_no_cr
     read = read_existing(rows)
     assert read.columns["unit"] == "prompt"
     assert {*read.table["criterion"]} == {"safety", "clarity"}
+
+
+def test_a_criterion_named_after_a_text_names_no_item():
+    rows = by("clarity_of_responses use")
+    rows = [{"participant": row.pop("item_id")} | row for row in rows]
+    with refused("no_unit", DomainError):
+        read_existing(rows)

@@ -59,6 +59,7 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
     texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
     parts = [c for c in table.free if is_long and is_item_part(c) and not c.is_prose]
+    parts = [c for c in parts if not c.is_number or "judged" not in kinds_of(c.name)]
     # The number of an answer names no item beside what does.
     lasting = [c for c in named if c.repeats > 1 or not numbers_rows(c)]
     named = lasting if is_long and lasting else named
