@@ -70,10 +70,11 @@ def add_copies(copies: int) -> None:
             fields = model._meta.local_concrete_fields
             columns = ", ".join(f'"{field.column}"' for field in fields)
             values = ", ".join(_copied(model, field, sizes) for field in fields)
-            cursor.execute(
-                f"INSERT INTO {table} ({columns}) SELECT {values}"  # noqa: S608
-                f" FROM {table} AS t, generate_series(1, {copies}) AS nth ORDER BY nth, t.id"
-            )
+            for nth in range(1, copies + 1):
+                cursor.execute(
+                    f"INSERT INTO {table} ({columns}) SELECT {values.format(nth=nth)}"  # noqa: S608
+                    f" FROM {table} WHERE id <= {sizes[model]} ORDER BY id"
+                )
             cursor.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}"  # noqa: S608
             )
@@ -83,15 +84,15 @@ def add_copies(copies: int) -> None:
 
 
 def _copied(model: type[Model], field: Any, sizes: dict[type[Model], int]) -> str:
-    """Return the expression of a column of the nth copy."""
-    column = f't."{field.column}"'
+    """Return the expression of a column of the copy number ``{nth}``."""
+    column = f'"{field.column}"'
     referred = model if field.primary_key else field.related_model
     if referred in sizes:
-        return f"{column} + nth * {sizes[referred]}"
+        return f"{column} + {{nth}} * {sizes[referred]}"
     if field.column in NAMES:
-        return f"{column} || '-' || nth"
+        return f"{column} || '-{{nth}}'"
     if model is HIT and field.column == "number":
-        return f"{column} + nth * {sizes[HIT]}"
+        return f"{column} + {{nth}} * {sizes[HIT]}"
     return "(random() * 4e18)::bigint" if field.column == "draw" else column
 
 
