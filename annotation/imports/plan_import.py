@@ -3,7 +3,8 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit, Place
@@ -180,11 +181,14 @@ class PlanImport:
         for row in rows:
             of_hit[row["role"], row["hit"]].add(units[row["unit"]].instance_id)
         hits: dict[tuple[str, int], HIT] = {}
+        # The last number of a kind says how many there are, so there may be none missing.
+        in_order = groupby(sorted(of_hit), key=itemgetter(0))
+        numbers = {hit: n for _, kind in in_order for n, hit in enumerate(kind, start=1)}
         for (role, number), instances in of_hit.items():
             is_of_one = role == Unit.Role.MAIN and len(instances) == 1
             instance = next(iter(instances)) if is_of_one else None
             hits[role, number] = HIT(
-                study=self.study, kind=role, number=number, instance_id=instance
+                study=self.study, kind=role, number=numbers[role, number], instance_id=instance
             )
         HIT.objects.bulk_create(hits.values(), batch_size=BATCH)
         by_unit = {row["unit"]: hits[row["role"], row["hit"]] for row in rows}

@@ -174,6 +174,17 @@ def change(path: Path, number: int, **values: object) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def test_numbers_of_tasks_have_no_gaps_after_an_import(tmp_path):
+    study, path = make_draft(), tmp_path / "first" / "design.jsonl"
+    first = exported(study, tmp_path / "first")
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if hit := json.loads(line).get("hit"):
+            change(path, number, hit=10 * hit)
+    again = import_study(path=tmp_path / "first").study
+    assert again.hits.main().last_number() == again.hits.main().count()
+    assert exported(again, tmp_path / "second") == first
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("table", "values", "code"),
