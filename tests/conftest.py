@@ -36,7 +36,6 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # until the tests are collected, of which nothing is garbage
     # A copy of this process may wait for ever for a lock that one of the threads held which it lacks.
     multiprocessing.set_start_method("spawn", force=True)
     temporary = tempfile.TemporaryDirectory(prefix="tiebreak-tests-", ignore_cleanup_errors=True)
@@ -90,7 +89,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
-    gc.enable()
 
 
 def is_postgresql() -> bool:
