@@ -53,9 +53,10 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     ids = sorted(
         (c for c in table.free if _may_name_items(table, c)), key=lambda c: _rank_of(table, c)
     )[:12]
-    texts = [c for c in ids if c.is_prose and not is_remark(c)]
-    if _fewest(table, texts, once, systems, is_shared=False):  # what someone remarked is none
-        ids = [c for c in ids if not is_remark(c) or c.repeats >= MIN_REPEATS]
+    remarks = [c for c in ids if is_remark(c) and c.repeats < MIN_REPEATS]
+    instead = [c for c in ids if c.is_prose and not is_remark(c)] if remarks else []
+    if _fewest(table, instead, once, systems, is_shared=False):  # what someone remarked is none
+        ids = [c for c in ids if c not in remarks]
     named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
     texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
     parts = [c for c in table.free if is_long and is_item_part(c) and not c.is_prose]
@@ -69,7 +70,7 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
         (named, is_long),
         (texts, is_long),
         *((pair, rater is not None and rater.distinct > 1) for pair in pairs),
-        (named or [c for c in texts if says(c.name, "source")], False),
+        (named or [c for c in texts if says(c.name, "source")] or instead, False),
         (links if is_long else ids, is_long),
         (parts, True),
     ):
