@@ -79,6 +79,7 @@ class Forecast:
     asked: Asked | None
     promised_hourly_rate: Decimal | None
     fee_percent: Decimal
+    paid: Cost = NOTHING
     lowest: Sequence[FewTasks] = ()
     missing: tuple[str, ...] = ()
     fair: Proposal | None = None
@@ -169,10 +170,13 @@ class Forecast:
         return ONE_TASK_PAYS_LESS.format(money(least.rate), money(promise), self.currency)
 
 
-def forecast(study: Study, *, hits: int, completed: int | None = None) -> Forecast:
+def forecast(
+    study: Study, *, hits: int, completed: int | None = None, entries: Ledger | None = None
+) -> Forecast:
     """Return what collecting all responses to this number of HITs costs with the study's settings.
 
-    ``completed`` is how many there are, if it is known: counting those of an opened study takes time.
+    ``completed`` is how many there are and ``entries`` the study's ledger, if they are known: to count
+    the responses of an opened study and what is due takes time.
     Who entered an opened study costs what they agreed to, and what is left what newcomers are paid.
     What people cannot do because the channels do not admit enough of them costs nothing.
     """
@@ -184,11 +188,14 @@ def forecast(study: Study, *, hits: int, completed: int | None = None) -> Foreca
     collection = collection_of(study, hits)
     prefetch_related_objects([study], "channels")
     most, terms = maximum(study, hits), _terms(study, collection)
+    is_draft = study.status == Study.Status.DRAFT
+    so_far = None if is_draft else _so_far(study, collection, most, completed, entries)
     return Forecast(
         currency=study.currency,
         responses=collection.responses,
         people=collection.people if study.hits_per_annotator else None,
-        cost=_whole_cost(study, collection, most, completed),
+        cost=_whole_cost(study, collection, most, so_far),
+        paid=so_far.paid if so_far else NOTHING,
         maximum=most,
         budget=study.budget,
         hourly_rate=terms.hourly_rate() if terms and study.reward is not None else None,
@@ -201,17 +208,27 @@ def forecast(study: Study, *, hits: int, completed: int | None = None) -> Foreca
     )
 
 
-def _whole_cost(
-    study: Study, collection: Collection, most: Maximum, completed: int | None
-) -> Cost | None:
-    if study.status == Study.Status.DRAFT:
-        cost = _to_collect(study, collection)
-        return cost and cost.at_most(most.total)
+def _so_far(
+    study: Study,
+    collection: Collection,
+    most: Maximum,
+    completed: int | None,
+    entries: Ledger | None,
+) -> "Spending":
     if completed is None:
         completed = _count_completed(study)
     paid = _paid([study.pk]).get(study.pk, NOTHING)
     left = _left(study, collection, completed)
-    so_far = _spending(study, left, paid, due([study])[study.pk], most)
+    people = entries.due if entries else due([study])[study.pk]
+    return _spending(study, left, paid, people, most)
+
+
+def _whole_cost(
+    study: Study, collection: Collection, most: Maximum, so_far: "Spending | None"
+) -> Cost | None:
+    if so_far is None:
+        cost = _to_collect(study, collection)
+        return cost and cost.at_most(most.total)
     if so_far.committed is None:
         return None
     return so_far.paid.in_cents + so_far.committed.in_cents  # as pages show the two parts
@@ -441,12 +458,6 @@ def accounts(study: Study, wanted: Q | None = None) -> Accounts:
     prefetch_related_objects([plan], "channels")
     now = getattr(study, "counted_at", None) or plan.read_at
     return Accounts(ledger(study, now, wanted), plan)
-
-
-def paid_and_owed(study: Study) -> dict[str, Decimal]:
-    """Return what was paid and what is owed, each with fees."""
-    paid = _paid([study.pk]).get(study.pk, NOTHING)
-    return {"paid": paid.total, "owed": ledger(study).owed.total}
 
 
 def plan_counts() -> dict[str, Any]:

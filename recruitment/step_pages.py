@@ -33,6 +33,7 @@ from recruitment.costs import forecast, proposal_for
 from recruitment.early_stops import WHO_FAILS, early_stop_rules, who_fails
 from recruitment.launch.analysis_plan import FIELD_OF, plan_can_be_followed
 from recruitment.launch.texts import most_comparisons
+from recruitment.ledger import Ledger
 from recruitment.reference_unit_forms import (
     ReferenceUnitsForm,
     labels_forms,
@@ -408,10 +409,12 @@ class AnalysisPlanStep(CollectingStep):
         return form
 
 
-def cost_context(study: Study, completed: int | None = None) -> dict[str, Any]:
+def cost_context(
+    study: Study, completed: int | None = None, entries: Ledger | None = None
+) -> dict[str, Any]:
     """Return what the study costs with its settings, or why that is not known.
 
-    ``completed`` is the number of its completed responses, if it is known.
+    ``completed`` is the number of its completed responses and ``entries`` its ledger, if they are known.
     """
     prefetch_related_objects([study], "channels")
     planned = study.hits.main().count()
@@ -419,7 +422,7 @@ def cost_context(study: Study, completed: int | None = None) -> dict[str, Any]:
         hits = planned if is_frozen(study) else hits_to_collect(study)
     except (DomainError, InvalidInput) as refusal:
         return {"n_planned": planned, "why_unknown": refusal.message}
-    cost = forecast(study, hits=hits, completed=completed)
+    cost = forecast(study, hits=hits, completed=completed, entries=entries)
     return {
         "n_planned": planned,
         "hits": hits,

@@ -48,7 +48,8 @@ def prompts_of(study: Study) -> dict[str, str]:
 def settings_of(study: Study) -> dict[str, dict[str, str]]:
     """Return how judges were asked, by the judges' names; the instructions by what is in them."""
     judges = Judge.objects.filter(study=study, rater__isnull=False)
-    reads_others = judges.exclude(reference_field="").exists()
+    judges = judges.select_related("rater", "example_set").order_by("pk")
+    reads_others = any(judge.reference_field for judge in judges)
     by_model = writers_of(study.dataset_id) if reads_others else {}
     return {
         str(judge.rater): {name: _setting(getattr(judge, name)) for name in COMPARED}
@@ -57,7 +58,7 @@ def settings_of(study: Study) -> dict[str, dict[str, str]]:
             "guidelines": _setting("{guidelines}" in judge.instructions),
             "wording": sha256(judge.instructions.encode()).hexdigest()[:6],
         }
-        for judge in judges.select_related("rater", "example_set").order_by("pk")
+        for judge in judges
     }
 
 

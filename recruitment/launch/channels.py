@@ -1,6 +1,6 @@
 """Whether annotators can enter, and only through the intended channels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from django.conf import settings
 
@@ -32,9 +32,11 @@ def channel_needs(study: Study, status: ChannelStatus) -> Iterator[LaunchCheck]:
         yield error("address_not_public", f"People cannot reach this server: {problem}.")
 
 
-def somebody_can_enter(study: Study, most: Maximum | None = None) -> Iterator[LaunchCheck]:
-    """Say why nobody can; ``most`` is what the study can cost at most, if it is known."""
-    statuses = channel_statuses(study, most)
+def somebody_can_enter(
+    study: Study, most: Maximum | None = None, statuses: Sequence[ChannelStatus] = ()
+) -> Iterator[LaunchCheck]:
+    """Say why nobody can; what the study can cost at most and its channels' statuses may be known."""
+    statuses = statuses or channel_statuses(study, most)
     if any(status.is_open for status in statuses):
         return
     drafts = [status.platform.title for status in statuses if status.is_draft_there]

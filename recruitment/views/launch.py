@@ -19,13 +19,13 @@ from annotation.services.screening import role_counts
 from jobs.models import Job
 from recruitment.admission import OPEN_LINK, note_admitted
 from recruitment.confirmations import final_of, frozen_settings
-from recruitment.costs import paid_and_owed
 from recruitment.early_stops import who_fails
 from recruitment.forms import DryRunForm
 from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import FROZEN, LAUNCH, LaunchCheck
 from recruitment.launch.limits import enough_people_left
 from recruitment.launch.plan import PLANNING
+from recruitment.ledger import ledger
 from recruitment.services.channels import channel_statuses
 from recruitment.services.cloning import clone_study
 from recruitment.services.dry_runs import dry_runs_of, suggested_raters
@@ -85,16 +85,18 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
     prefetch_related_objects([study], "channels")  # which several checks look at
     note_admitted(study)
     progress = progress_of(study)
-    costs, current = cost_context(study, progress.completed), shown_checks(study)
+    is_paid = study.opened_at is not None and study.reward is not None and not study.dry_run_of_id
+    entries = ledger(study) if is_paid else None
+    costs, current = cost_context(study, progress.completed, entries), shown_checks(study)
     most = costs["cost"].maximum if "cost" in costs else None
+    statuses = channel_statuses(study, most)
     if study.status == Study.Status.OPEN:
         shown = {check.code for check in current}
-        now = [*somebody_can_enter(study, most)]
+        now = [*somebody_can_enter(study, most, statuses)]
         if most is not None:
             hits = costs["n_planned"]
             now += enough_people_left(study, most, hits=hits, missing=progress.remaining)
         current += [one for one in now if one.code not in shown]
-    statuses = channel_statuses(study, most)
     frame = study_frame(study, request.user, place_of("launch"))
     link, channels = "", [s.platform.title for s in statuses if s.is_open]
     if any(status.is_open and status.platform.name == OPEN_LINK for status in statuses):
@@ -135,8 +137,8 @@ def launch(request: HttpRequest, study: Study) -> HttpResponse:
         "has_screen": bool(costs["n_planned"]) or unplanned_unit(study) is not None,
         **costs,
     }
-    if study.opened_at is not None and study.reward is not None and study.dry_run_of_id is None:
-        context |= paid_and_owed(study)
+    if entries:
+        context |= {"paid": costs["cost"].paid.total, "owed": entries.owed.total}
     return render(request, "recruitment/launch.html", context)
 
 

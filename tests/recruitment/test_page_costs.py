@@ -99,6 +99,13 @@ def test_launch_looks_once_at_all_who_were_admitted(client, study: Study) -> Non
     assert len([sql for sql in asked if 'AS "may_earn"' in sql]) == 1
 
 
+@pytest.mark.parametrize("summed", ["screen_out", "amount"])
+def test_launch_sums_up_once_what_is_due_and_what_was_paid(client, study: Study, summed) -> None:
+    """The forecast and the card beside it both need them."""
+    asked = statements(client, reverse("recruitment:launch", args=[study.pk]))
+    assert len([sql for sql in asked if f'AS "{summed}"' in sql]) == 1
+
+
 def test_launch_takes_as_few_statements_for_many_instances(client):
     def taken(instances: int) -> int:
         study = make_study(instances=instances, member=User.objects.create_user(str(instances)))
