@@ -101,7 +101,8 @@ def test_launch_looks_once_at_all_who_were_admitted(client, study: Study) -> Non
 
 @pytest.mark.parametrize("summed", ["screen_out", "amount"])
 def test_launch_sums_up_once_what_is_due_and_what_was_paid(client, study: Study, summed) -> None:
-    """The forecast and the card beside it both need them."""
+    """The forecast and the card beside it both need them, and so does the check of a promised rate."""
+    Study.objects.update(promised_hourly_rate=None)
     asked = statements(client, reverse("recruitment:launch", args=[study.pk]))
     assert len([sql for sql in asked if f'AS "{summed}"' in sql]) == 1
 
