@@ -2,6 +2,7 @@
 
 from django.db.models import Exists, OuterRef
 
+from annotation.models import Rating
 from metrics.models import ReportSnapshot
 from metrics.results.questions import QUESTIONS
 from studies.access import Right
@@ -23,7 +24,10 @@ from studies.instance_selection.set_aside import N_SET_ASIDE, every_instance_is_
 from studies.models import SelectedInstance, Study
 
 whole = ReportSnapshot.objects.filter(study=OuterRef("pk"), digest="")
-register_simulated(Exists(whole.filter(report__simulated=True)))
+# Bots' ratings are known before the first report has them; those from a file are known by the report.
+of_bots = {"assignment__participation__simulated": True}
+by_bots = Rating.objects.filter(assignment__participation__study=OuterRef("pk"), **of_bots)
+register_simulated(Exists(whole.filter(report__simulated=True)) | Exists(by_bots))
 NO_TEXTS = "The systems have no texts yet."
 
 

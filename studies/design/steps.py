@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.urls import ResolverMatch, reverse
@@ -149,7 +149,7 @@ class StudyPage:
 _STEPS: dict[str, Step] = {}
 _PAGES: dict[str, StudyPage] = {}
 _CHECKS: list[Checks] = []
-_SIMULATED: dict[str, Combinable] = {}
+_SIMULATED: dict[str, Combinable | Q] = {}
 
 
 def register_step(step: Step) -> None:
@@ -165,7 +165,7 @@ def register_checks(checks: Checks) -> None:
     _CHECKS.append(checks)
 
 
-def register_simulated(expression: Combinable) -> None:
+def register_simulated(expression: Combinable | Q) -> None:
     """Say by an expression on `Study` whether programs gave ratings of it."""
     _SIMULATED["is_simulated"] = expression
 
