@@ -87,7 +87,10 @@ class PlaceQuerySet(models.QuerySet["Place"]):
 class Place(models.Model):
     """One of the R complete human responses that a HIT must receive."""
 
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="places")
+    # An index below begins with it.
+    study = models.ForeignKey(
+        Study, on_delete=models.PROTECT, related_name="places", db_index=False
+    )
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
     number = models.PositiveSmallIntegerField()
     # The most places that a HIT of the study has, minus the HIT's completed ones. HITs with the most
@@ -118,7 +121,9 @@ class Place(models.Model):
                 fields=["study", "remaining", "draw"],
                 condition=Q(completed_at__isnull=True),
                 name="place_wanted_most_first",
-            )
+            ),
+            # Answers how many places a study has, and when the first, the last and recent ones were completed.
+            models.Index(fields=["study", "completed_at"], name="place_completed"),
         ]
 
     def __str__(self) -> str:

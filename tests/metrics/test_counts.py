@@ -9,10 +9,16 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.counts import RatingCounts, rating_counts, study_counts
+from annotation.counts import (
+    RatingCounts,
+    count_plan,
+    progress_of,
+    rating_counts,
+    study_counts,
+)
 from annotation.exports import study_export
 from annotation.models import HIT, Assignment, Participation, Rater, Rating
-from annotation.services.planning import plan_hits
+from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from annotation.services.ratings import Answer
 from annotation.services.reference_units import ReferencePair, add_reference_units
 from metrics.results.selectors import source_of
@@ -212,3 +218,18 @@ def test_ratings_submitted_during_an_export_are_in_none_of_its_files(study, tmp_
     book = (tmp_path / "out/codebook.md").read_text()
     assert re.search(rf"\b{counts.rows}\b.*\b{COUNTED}\b", book)
     assert study_counts(study).rows.counted == COUNTED + 2
+
+
+@pytest.mark.parametrize("change", ["planned anew", "more ratings"])
+def test_counts_of_a_plan_are_not_used_once_it_has_changed(change):
+    study = make_study(instances=3, ratings_per_hit=2)
+    plan_hits(study=study)
+    other = make_study(instances=3, ratings_per_hit=2)
+    plan = count_plan(study, progress_of(study))
+    plan_hits(study=other)  # elsewhere
+    assert plan.is_of(progress_of(study))
+    if change == "planned anew":
+        plan_hits(study=study)
+    else:
+        grow_ratings_per_hit(study=study, ratings_per_hit=3)
+    assert not plan.is_of(progress_of(study))

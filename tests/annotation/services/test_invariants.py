@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from annotation.counts import progress_of
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.selectors import worksheet
 from annotation.services.exclusion import OUT, exclude_work, reinstate_work, stop_work
@@ -197,6 +198,19 @@ class Collecting(RuleBasedStateMachine):
             assert {place.remaining for place in of_hit} == {lacking}
             holders = [place.assignment_id for place in of_hit if place.assignment_id]
             assert len(holders) == len(set(holders))
+
+    @invariant()
+    def progress_is_that_of_the_places(self):
+        places = list(Place.objects.filter(hit__study=self.study))
+        done = sorted(place.completed_at for place in places if place.completed_at)
+        left = [place for place in places if not place.completed_at and place.lease_until]
+        progress = progress_of(self.study, self.now)
+        assert (progress.places, progress.completed) == (len(places), len(done))
+        assert progress.live == sum(place.lease_until > self.now for place in left)
+        since = self.now - timedelta(hours=1)
+        assert progress.completed_last_hour == sum(moment >= since for moment in done)
+        first_and_last = (progress.first_completed_at, progress.last_completed_at)
+        assert first_and_last == ((done[0], done[-1]) if done else (None, None))
 
     @invariant()
     def a_completed_place_has_all_its_answers(self):
