@@ -358,7 +358,7 @@ def with_facts(
     studies: QuerySet[Study], user: User | AnonymousUser, shown: Sequence[Step] | None = None
 ) -> QuerySet[Any]:
     """Return studies with all that their frames need, in one statement; of these steps, or of all."""
-    facts = {
+    facts: dict[str, Any] = {
         f"{step.slug}_{name}".replace("-", "_"): expression
         for step in (steps() if shown is None else shown)
         for name, expression in step.facts.items()
