@@ -20,6 +20,8 @@ ADDED_MEANWHILE = (
     " this row, or open the page again to see theirs."
 )
 KEY = "id"
+# Nobody types more rows at a time; Django would build two thousand to refuse them.
+MOST_NEW = 100
 
 
 class OpenedRows(BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
@@ -40,6 +42,7 @@ class OpenedRows(BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
 
     def _compare_with_stored(self) -> None:
         stored = {str(row.pk): row for row in self.get_queryset()}
+        self.absolute_max = len(stored) + MOST_NEW
         if (
             self.max_num == 1
             and stored

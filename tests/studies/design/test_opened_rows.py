@@ -1,5 +1,7 @@
 """Two people on a page with rows: what one removes stays removed, and what the other typed is not lost."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -145,3 +147,12 @@ def test_a_refused_form_names_its_rows_although_another_has_sorted_them(
     refused = client.post(form.to, form.data | {f"{last}position": ["no number"]})
     (label,) = fromstring(refused.content.decode()).xpath(f"//label[@for='id_{last}DELETE']")
     assert str(row) in label.text_content()
+
+
+@pytest.mark.parametrize("name_of_page", ROWS)
+def test_a_forged_number_of_rows_is_refused_before_as_many_are_built(name_of_page, client, study):
+    (prefix, _), url = ROWS[name_of_page], reverse(name_of_page, args=[study.pk])
+    form, _ = form_with(forms_of(client, url), prefix)
+    refused = client.post(form.to, form.data | {f"{prefix}-TOTAL_FORMS": ["2000"]})
+    assert refused.status_code == 200
+    assert len(re.findall(rf'name="{prefix}-\d+-id"', refused.text)) < 120
