@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
+from django.db.models import OuterRef, Q, Subquery, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from annotation.counts import StudyCounts
 from annotation.models import HIT, Place
@@ -463,9 +463,11 @@ def accounts(study: Study, wanted: Q | None = None) -> Accounts:
 def plan_counts() -> dict[str, Any]:
     """Return what `spending_of` needs to know about studies, as expressions of a query."""
     places = Place.objects.filter(study=OuterRef("pk"))
+    hits = HIT.objects.main().filter(study=OuterRef("pk")).order_by("-number")
     return {
         "places_total": count_of(places),
-        "hits_total": count_of(HIT.objects.main().filter(study=OuterRef("pk"))),
+        # The last number says how many there are.
+        "hits_total": Coalesce(Subquery(hits.values("number")[:1]), 0),
         # Few places are open while a study is large, and an index finds them.
         "places_open": count_of(places.filter(completed_at__isnull=True)),
     }
