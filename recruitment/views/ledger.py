@@ -60,6 +60,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "emptied": emptied,
         "total": entries.totals.participants,
         "unknown": unknown.select_related("participation__rater").only(*UNKNOWN),
+        "per_page": PER_PAGE,
         "people": people_on(entries, cast(QuerySet[Participation], page.object_list)),
         "page": page,
         "search": search,

@@ -648,3 +648,18 @@ def test_launch_of_an_open_study_leads_with_what_was_paid_and_is_owed(researcher
     assert "3 of at most 9 people" in page.xpath("string(//section[@id='cost']//p[@class='n'])")
     # What was planned is folded below.
     assert page.xpath("//section[@id='cost']//details//dl[@class='lines']")
+
+
+def test_of_many_unconfirmed_payments_a_page_is_shown(client, django_user_model, monkeypatch):
+    ruth = django_user_model.objects.create_user("ruth", is_staff=True)
+    study = paying_study(member=ruth)
+    asked = {"status": Payment.Status.ASKED, "currency": "GBP", "amount": 1, "created_at": NOON}
+    for name in "abc":
+        Payment.objects.create(participation=make_participation(study, name), **asked)
+    client.force_login(ruth)
+    for most in (3, 2):
+        monkeypatch.setattr("recruitment.views.ledger.PER_PAGE", most)
+        page = client.get(reverse("recruitment:ledger", args=[study.pk])).text
+        assert "Unconfirmed payments: 3" in page
+        assert page.count("It was not paid") == most
+        assert ("the others follow" in page) == (most == 2)
