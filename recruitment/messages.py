@@ -236,9 +236,8 @@ LAST_IS_PAID_LESS = (
     " {2} is promised. {4}"
 )
 ONE_TASK_PAYS_LESS = (
-    "Whoever does what is asked earns what is promised. Nothing needs to change: only somebody who chooses to stop"
-    " after 1 task has {0} {2} an hour, because what comes before it takes as long for one task as for all. {1} is"
-    " promised for all tasks, and the welcome page says so."
+    "All tasks together pay what is promised. Stopping after 1 task pays {0} {2} an hour instead of {1}, as the pay for"
+    " the time before the first task is spread over all tasks; the welcome page says so."
 )
 FAIR_TOGETHER = "With a reward of {} {} for at most {} per annotator, everybody is paid as promised, also the last person."
 DIVIDES_NOT = (
