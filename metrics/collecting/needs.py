@@ -151,8 +151,9 @@ def of_lists(study: Study, listed: Mapping[str, int], owed: Mapping[int, str]) -
             is_paid = WAITING[name].is_paid
             # Where no platform pays, the researcher pays first; the list says how, and has the codes.
             pays = name if is_paid and by_platform else ""
-            paying = f"Pay {named}{owed.get(people, '')}"
-            label = f"{paying}{'…' if pays else ''}" if is_paid else button
+            amount = owed.get(people, "")
+            paying = f"Pay {named}{amount}…" if pays else f"See who to pay{amount}"
+            label = paying if is_paid else button
             yield Need(name, text, f"{url}?list={name}", label, pays)
 
 
