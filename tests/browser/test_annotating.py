@@ -560,19 +560,23 @@ def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, widt
     check_accessible(page)
 
 
-@pytest.mark.parametrize("width", [1440, 360])
-def test_a_text_that_goes_on_under_the_choices_of_a_phone_fades_there(
-    chromium_page: Page, live_server, width
+@pytest.mark.parametrize(("width", "paragraphs"), [(1440, 6), (360, 6), (360, 1)])
+def test_a_text_that_goes_on_under_the_choices_of_a_phone_fades_there_and_no_other_does(
+    chromium_page: Page, live_server, width, paragraphs
 ):
     page = chromium_page
     page.set_viewport_size({"width": width, "height": 740})
-    study = with_texts(make_open_study(instances=1, ratings_per_hit=1))
-    Generation.objects.update(text="\n\n".join(["A whole sentence of the text."] * 6))
+    study = make_open_study(instances=1, ratings_per_hit=1)
+    Generation.objects.update(text="\n\n".join(["A whole sentence."] * paragraphs))
     enter(page, live_server, study)
     end = page.locator("article").last.bounding_box()
     choices = page.locator("#answer").bounding_box()
     assert end
     assert choices
-    is_under = end["y"] + end["height"] > choices["y"]
+    left = choices["y"] - end["y"] - end["height"]
     shadow = page.evaluate("getComputedStyle(document.querySelector('#answer')).boxShadow")
-    assert is_under == (shadow != "none") == (width == 360)
+    fades = [] if shadow == "none" else re.findall(r"-(\d+)px (\d+)px", shadow)
+    assert (left < 0) == (width == 360 and paragraphs == 6)
+    assert bool(fades) == (width == 360)
+    if paragraphs == 1:
+        assert left >= sum(map(int, fades[0]))
