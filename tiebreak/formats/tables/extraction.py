@@ -92,6 +92,9 @@ class Extraction:
     _writers: dict[int, str] = field(default_factory=dict)
     # Instances of which two systems have the same text, in their order.
     same: dict[str, None] = field(default_factory=dict)
+    # The first instance with a source and its fields, by their hash, and later ones with the same.
+    _sources: dict[int, str] = field(default_factory=dict)
+    again: dict[str, str] = field(default_factory=dict)
     # Hashes of the rows, if rows repeat the texts of earlier ones.
     _rows: set[int] = field(default_factory=set)
 
@@ -117,6 +120,7 @@ class Extraction:
         generations = tuple(self._generations(instance.id, texts))
         if known is None:
             self.instances[instance.id] = _Known(number, _content(instance))
+            self._compare_source(instance)
         for generation in generations:
             self._count(generation)
             self.odd.add(generation.instance, generation.system, generation.text)
@@ -150,6 +154,13 @@ class Extraction:
             self._samples[key] = max(self._samples.get(key, 0), generation.sample_index + 1)
         if self._is_pairs:
             self._texts.setdefault(key, set()).add(hash(generation.text))
+
+    def _compare_source(self, instance: InstanceRow) -> None:
+        source = instance.source.strip() or str(instance.messages or "")
+        content = hash((source, str(instance.metadata)))
+        first = self._sources.setdefault(content, instance.id)
+        if source and first != instance.id:
+            self.again[instance.id] = first
 
     def _repeats_a_row(self, instance: InstanceRow, texts: list[Any]) -> bool:
         """Whether an earlier row has the same instance with the same texts, which are no further samples."""

@@ -304,8 +304,17 @@ class TableReading:
 
     def _notes(self) -> tuple[str, ...]:
         odd = self.extraction.odd.sentences(self.extraction.named)
-        pairs = self._not_compared()
+        pairs = [*self._not_compared(), *self._again()]
         return (*self.table.notes, *self.problems.all_notes(), *pairs, *odd, *self._left_out())
+
+    def _again(self) -> Iterator[str]:
+        """Name the instances whose source an earlier one has, which annotators read again."""
+        named, again = self.extraction.named, self.extraction.again
+        first = [f"{named(key)} that of {named(of)}" for key, of in islice(again.items(), FIRST_LINES)]
+        if first:
+            have = "1 instance has" if len(again) == 1 else f"{len(again):,} instances have"
+            more = f" and {len(again) - len(first):,} more" if len(again) > len(first) else ""
+            yield f"{have} the source of an earlier one, too: {', '.join(first)}{more}."
 
     def _not_compared(self) -> Iterator[str]:
         """Name the instances that annotators cannot compare, and why."""

@@ -263,3 +263,18 @@ def test_systems_lose_the_first_word_that_their_columns_share(columns, systems, 
     n = 2 + len(columns)
     write_csv(tmp_path / "t.csv", [[*HEADER[:2], *columns], *(row[:n] for row in ROWS)])
     assert summary_of(tmp_path / "t.csv").systems == systems
+
+
+@pytest.mark.parametrize("name", ["lfd", "none"])
+def test_a_source_that_is_there_again_is_said_with_both_rows(name, tmp_path):
+    path = tmp_path / "t.csv"
+    again = [[13, ROWS[3][1], "Nein.", "Ja.", "Weiß nicht."], [14, "", "Nein.", "Ja.", "Doch."]]
+    rows = [HEADER, *ROWS, *again, [15, "", "Gut.", "Schlecht.", "Egal."]]
+    write_csv(path, [row[name == "none" :] for row in rows])
+    (note,) = [note for note in summary_of(path).notes if "earlier" in note]
+    assert note == (
+        "1 instance has the source of an earlier one, too: instance 13 (row 14) that of instance 4"
+        " (row 5)."
+    )
+    write_csv(path, [HEADER, *ROWS])
+    assert not any("earlier" in note for note in summary_of(path).notes)
