@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
 from annotation.balancing import balanced_bits
 from annotation.gold_checks import expected_side
@@ -331,7 +331,7 @@ def _copies(
     """Perturb ``n`` texts, each from a different instance that no reference unit uses yet.
 
     Instances that nobody rates come first, because a reference unit tells a right answer about its
-    instance. Only where all units of a task share their instance, gold checks need one that is rated.
+    instance, and those that have the source of another last. Only where all units of a task share their instance, gold checks need one that is rated.
     """
     by_instance, rated = _unused_texts(study), rated_instances(study)
     shuffled = rng.sample(sorted(by_instance), len(by_instance))
@@ -342,7 +342,8 @@ def _copies(
     shares_source = role == Unit.Role.GOLD and study.shares_instance
     copies: list[tuple[Generation, PerturbedText]] = []
     used: set[str] = set()
-    for instance in sorted(shuffled, key=lambda instance: (instance in rated) != shares_source):
+    again = _with_source_of_another(study)
+    for instance in sorted(shuffled, key=lambda i: ((i in rated) != shares_source, i in again)):
         if len(copies) == n:
             break
         copies += _copy_of_one(by_instance[instance], ways, telling, used, rng)
@@ -352,6 +353,12 @@ def _copies(
             TOO_FEW_TEXTS.format(n=n, role=ROLES[role], found=len(copies)),
         )
     return copies
+
+
+def _with_source_of_another(study: Study) -> set[int]:
+    every = Instance.objects.filter(dataset=study.dataset_id).exclude(source="").order_by()
+    again = every.values("source").annotate(n=Count("pk")).filter(n__gt=1)
+    return set(every.filter(source__in=again.values("source")).values_list("pk", flat=True))
 
 
 def rated_instances(study: Study) -> set[int]:

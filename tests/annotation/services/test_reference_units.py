@@ -26,7 +26,7 @@ from annotation.services.screening import (
     screening_problems,
 )
 from studies.design.steps import study_frame
-from studies.models import Generation, Screening, Study, Unit
+from studies.models import Generation, Instance, Screening, Study, Unit
 from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
@@ -195,6 +195,18 @@ def test_training_and_the_test_show_texts_that_nobody_rates_where_there_are_any(
     assert not shown_before_rated(study)
     degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
     assert sum(shown_before_rated(study).values()) == 2
+
+
+def test_the_test_does_not_show_a_source_that_is_rated_too_while_there_are_others():
+    study = make_study(instances=12)
+    Generation.objects.update(text=PROSE)
+    instances = list(Instance.objects.order_by("pk"))
+    for n, instance in enumerate(instances):
+        Instance.objects.filter(pk=instance.pk).update(source=f"Question {n if n < 5 else 5}?")
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=5)
+    shown = set(study.units.filter(role="qualification").values_list("instance", flat=True))
+    assert shown == {instance.pk for instance in instances[:5]}
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=1)
 
 
 def test_where_everything_is_rated_it_is_said_how_many_are_shown_before():
