@@ -33,6 +33,7 @@ from recruitment.services.channels import channel_statuses
 from recruitment.views.entry import about_channel
 from studies.access import Right, of_study, study_for
 from studies.design.typed_task import typed_task
+from studies.instance_selection.set_aside import set_aside
 from studies.markdown import render_markdown
 from studies.models import Criterion, Generation, Screening, Study, System, Unit, UnitText, texts_of
 
@@ -215,16 +216,17 @@ def _page_of(
 
 
 def unplanned_unit(study: Study) -> Unit | None:
-    """Return an unsaved unit of the first instance with enough generations, or None."""
+    """Return an unsaved unit of the first instance with enough generations that will be rated, or None."""
     needed = 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
     systems = _systems(study)[:needed]
     if len(systems) < needed:
         return None
-    rows = (
-        Generation.objects.filter(instance__dataset=study.dataset_id, system__in=systems)
-        .select_related("instance")
-        .order_by("instance", "sample_index")
-    )
+    rows = Generation.objects.filter(instance__dataset=study.dataset_id, system__in=systems)
+    if study.selected.exists():
+        rows = rows.filter(instance__in=study.selected.values("instance"))
+    else:
+        rows = rows.exclude(instance__in=set_aside(study))
+    rows = rows.select_related("instance").order_by("instance", "sample_index")
     for _, samples in groupby(rows, key=lambda row: (row.instance_id, row.sample_index)):
         by_system = {row.system_id: row for row in samples}
         if len(by_system) == needed:

@@ -10,10 +10,11 @@ from lxml import html as lxml_html
 
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
+from metrics.licensing.follow_ups import select_instances
 from recruitment.models import Channel
 from recruitment.platforms import get_platform, platforms
 from recruitment.views import preview
-from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
+from studies.models import ComprehensionQuestion, Generation, Instance, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of, task_of, texts_of, unit_of
 from tests.pages import page_of, prose_of
 from tests.recruitment.test_money import enter, opened
@@ -260,3 +261,19 @@ def test_a_study_whose_default_link_is_full_has_its_pages(researcher_client, res
     recruit = researcher_client.get(f"/studies/{study.pk}/recruitment/").content.decode()
     assert "Open link has as many people as may enter" in recruit
     assert "Stop new entries" in recruit
+
+
+@pytest.mark.parametrize("is_drawn", [False, True])
+def test_before_there_is_a_plan_an_item_is_shown_that_will_be_rated(researcher, is_drawn):
+    study = make_study(instances=8, member=researcher)
+    first, second, third, *_ = Instance.objects.order_by("pk")
+    Generation.objects.update(text="The committee met on Tuesday. It agreed to spend more on roads.")
+    for instance in (first, second):
+        unit = preview.unplanned_unit(study)
+        assert unit.instance == instance
+        unit.role = Unit.Role.QUALIFICATION
+        unit.key, unit.inclusion_probability = f"test-{instance.pk}", None
+        unit.save()
+    if is_drawn:
+        select_instances(study, [first.pk, third.pk], of=8)
+    assert preview.unplanned_unit(study).instance == (first if is_drawn else third)
