@@ -36,6 +36,11 @@ SIGNS = {
     "first-text": ("Preferences for the text shown first", "preference"),
     "run": ("Longest run of one choice", "answer"),
 }
+STAGES = {
+    "comprehension": "Questions on the guidelines",
+    "training": "Practice",
+    "qualification": "Test",
+}
 
 
 @shows_study
@@ -55,6 +60,10 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "owed": owed(participation),
         "payments": participation.payments.all(),
         "evidence": evidence,
+        "attempts": [
+            (STAGES[one.stage], one)
+            for one in participation.screening_attempts.order_by("created_at", "pk")
+        ],
         "signs": [
             (sign, title, counted(sign.n, *cases))
             for sign in evidence.signs

@@ -10,10 +10,12 @@ from lxml.html import fromstring
 from annotation.models import Rating
 from annotation.participant_evidence import evidence_of
 from annotation.services.participations import finish_participation
+from annotation.services.screening import begin_stage
 from metrics.results.services import refresh_report
 from recruitment.models import Channel, Payment, Submission
 from studies.models import Membership
 from tests.annotation.annotators import annotator, form_of
+from tests.annotation.services.test_screening import answer_all, study_with
 from tests.annotation.test_participant_evidence import rated, study_of
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, prose_of
@@ -259,7 +261,7 @@ def test_the_page_takes_as_few_statements_for_many_answers(member, django_assert
     client = member(study, "owner")
     path = page_of(study.participations.first())
     client.get(path)
-    with django_assert_max_num_queries(16):  # two of them say whether a payment is due
+    with django_assert_max_num_queries(17):  # two of them say whether a payment is due
         client.get(path)
 
 
@@ -279,3 +281,12 @@ def test_a_payment_that_is_due_is_recorded_on_the_persons_own_page(member):
     assert (levels_on(paid), Payment.objects.get().participation) == (["success"], ann)
     assert paid.redirect_chain[-1][0] == page_of(ann)
     assert pay not in owner.get(page_of(ann)).text
+
+
+def test_a_failed_test_stands_with_its_score_where_the_person_is_looked_at(member):
+    study = study_with(test=3, pass_mark=3)
+    ann = make_participation(study, "ann")
+    answer_all(begin_stage(participation=ann), right=[True, False, False])
+    html = fromstring(member(study, "owner").get(page_of(ann)).text)
+    (test,) = html.xpath("//div[@data-attempt='qualification']")
+    assert " ".join(test.text_content().split()) == "Test1 of 3 right not passed"

@@ -267,7 +267,9 @@ def test_a_study_whose_default_link_is_full_has_its_pages(researcher_client, res
 def test_before_there_is_a_plan_an_item_is_shown_that_will_be_rated(researcher, is_drawn):
     study = make_study(instances=8, member=researcher)
     first, second, third, *_ = Instance.objects.order_by("pk")
-    Generation.objects.update(text="The committee met on Tuesday. It agreed to spend more on roads.")
+    Generation.objects.update(
+        text="The committee met on Tuesday. It agreed to spend more on roads."
+    )
     for instance in (first, second):
         unit = preview.unplanned_unit(study)
         assert unit.instance == instance
