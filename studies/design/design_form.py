@@ -38,8 +38,8 @@ class StudyDesignForm(OpenedModelForm):
         fields = "__all__"
         help_texts = {
             "title": "Annotators see it as the heading.",
-            "consent": "Text in Markdown. Below it, annotators read what is stored about them; this"
-            " depends on how they were recruited.",
+            "consent": "Text in Markdown: who you are, and how to reach you. A study can open without it, and"
+            " Launch says so. Below it, annotators read what is stored about them, by how they were recruited.",
             "reward": "What one person gets for all the tasks they may do. Whoever does fewer gets"
             " their share, unless the platform makes one payment for all.",
         }
