@@ -32,7 +32,6 @@ numpydoc_show_class_members = False
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 GROUP = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.M)
 ENTRY = re.compile(r"^\* \[[^\]]+\]\((?!\.\./)([^)]+)\.(?:md|rst)\)", re.M)
-LISTED = re.compile(r"^(\w+) {2,}(\S.*)$")
 
 
 def keep_links_inside(_: Sphinx, name: str, source: list[str]) -> None:
@@ -55,13 +54,6 @@ def menu(index: str) -> str:
     )
 
 
-def list_names(_: Sphinx, what: str, _name: str, *rest: object) -> None:
-    """Make items of the lines of a package's docstring that list its public names."""
-    lines = rest[-1]
-    if what == "module" and isinstance(lines, list):
-        lines[:] = [LISTED.sub(r"* `\1`: \2", line) for line in lines]
-
-
 def skip_field(_: Sphinx, what: str, _name: str, member: object, *_rest: object) -> bool | None:
     """Leave out the fields of a class, because its section *Attributes* has them already."""
     is_field = not (isroutine(member) or isinstance(member, property | cached_property))
@@ -70,5 +62,4 @@ def skip_field(_: Sphinx, what: str, _name: str, member: object, *_rest: object)
 
 def setup(app: Sphinx) -> None:
     app.connect("source-read", keep_links_inside)
-    app.connect("autodoc-process-docstring", list_names)
     app.connect("autodoc-skip-member", skip_field)

@@ -3,7 +3,6 @@
 import doctest
 import inspect
 import pkgutil
-import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -16,7 +15,6 @@ from numpydoc.docscrape import FunctionDoc, NumpyDocString
 from numpydoc.validate import validate
 
 import tiebreak
-from tiebreak import stats
 
 PACKAGES = (
     "tiebreak.formats",
@@ -137,8 +135,3 @@ def test_there_are_examples():
         test for name in MODULES for test in finder.find(import_module(name)) if test.examples
     ]
     assert len(examples) > 100
-
-
-def test_the_docstring_of_the_statistics_lists_them_by_topic():
-    listed = re.findall(r"^(\w+)  ", stats.__doc__ or "", re.MULTILINE)
-    assert listed == stats.__all__
