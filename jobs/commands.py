@@ -10,11 +10,11 @@ from tiebreak.gateway import GatewayError
 
 
 @contextmanager
-def as_command_error(*, with_code: bool = False) -> Iterator[None]:
+def as_command_error(*, with_code: bool = False, first: str = "") -> Iterator[None]:
     try:
         yield
     except (DomainError, InvalidInput, GatewayError) as refusal:
         code = f"{refusal.code}: " if with_code else ""
-        raise CommandError(f"{code}{refusal.message}") from refusal
+        raise CommandError(f"{first}{code}{refusal.message}") from refusal
     except OSError as refusal:
-        raise CommandError(str(refusal)) from refusal
+        raise CommandError(f"{first}{refusal}") from refusal

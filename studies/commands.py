@@ -1,5 +1,6 @@
 """What commands share."""
 
+from django.contrib.auth.models import User
 from django.core.management import CommandError
 
 from studies.models import Study
@@ -14,3 +15,14 @@ def study_named(public_id: str) -> Study:
             " pages."
         )
     return study
+
+
+def user_named(username: str) -> User:
+    """Return the user with a name that someone typed, or raise `CommandError`."""
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        raise CommandError(
+            f"There is no user {username!r}. Create the user with `manage.py createsuperuser`, or on the"
+            " page of users."
+        )
+    return user

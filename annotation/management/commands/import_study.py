@@ -8,13 +8,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
 from annotation.imports.study_import import import_study
+from jobs.commands import as_command_error
+from studies.commands import user_named
 from tiebreak.commands.files import add_choice_options
-from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.archive import is_bundle
 from tiebreak.formats.layouts import TABLE, Choice, read_existing
 from tiebreak.formats.limits import LIMITS, Limits
@@ -73,21 +73,18 @@ class Command(BaseCommand):
         path: Path = options["path"]
         if not path.exists():
             raise CommandError(f"{path} does not exist. Name a bundle's folder or .zip file.")
-        owner, limits = _owner(options["owner"]), _limits(options)
-        try:
-            with self._bundle(path, limits, options) as bundle:
-                imported = import_study(
-                    path=bundle,
-                    owner=owner,
-                    limits=limits,
-                    known_dataset=options["known_dataset"],
-                )
-        except DomainError as error:
-            raise CommandError(f"Nothing was imported.\n{error.message}") from error
-        except InvalidInput as error:
-            raise CommandError(f"Nothing was imported.\n{error.message}") from error
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        owner = None if options["owner"] is None else user_named(options["owner"])
+        limits = _limits(options)
+        with (
+            as_command_error(first="Nothing was imported.\n"),
+            self._bundle(path, limits, options) as bundle,
+        ):
+            imported = import_study(
+                path=bundle,
+                owner=owner,
+                limits=limits,
+                known_dataset=options["known_dataset"],
+            )
         counts = {
             "study": imported.study.pk,
             "title": imported.study.title,
@@ -143,17 +140,6 @@ def _limits(options: dict[str, Any]) -> Limits:
         unpacked=options["max_bytes"],
         advice="Allow more with --max-rows and --max-bytes.",
     )
-
-
-def _owner(username: str | None) -> User | None:
-    if username is None:
-        return None
-    owner = User.objects.filter(username=username).first()
-    if owner is None:
-        raise CommandError(
-            f"There is no user {username!r}. Create the user with `manage.py createsuperuser`."
-        )
-    return owner
 
 
 def _sentence(counts: dict[str, Any]) -> str:

@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from jobs.commands import as_command_error
 from metrics.moving.receiving import receive_study
+from studies.commands import user_named
 from tiebreak.formats.limits import LIMITS, Limits
 
-NO_USER = "There is no user {!r}. Create the user with `manage.py createsuperuser`, or on the page of users."
 LEFT = "Left behind, because they need accounts or other studies that are not here: {}."
 EMPTIED = "Empty here, because they named such accounts or studies: {}."
 OTHER_KEY = (
@@ -38,9 +37,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        owner = User.objects.filter(username=options["owner"]).first()
-        if options["owner"] and owner is None:
-            raise CommandError(NO_USER.format(options["owner"]))
+        owner = user_named(options["owner"]) if options["owner"] else None
         limits = Limits(unpacked=options["max_bytes"], advice="Allow more with --max-bytes.")
         with as_command_error(with_code=True):
             received = receive_study(path=options["file"], owner=owner, limits=limits)

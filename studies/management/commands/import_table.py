@@ -8,6 +8,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from jobs.commands import as_command_error
+from studies.commands import user_named
 from studies.data.table_import import (
     BadTable,
     Choice,
@@ -17,7 +19,6 @@ from studies.data.table_import import (
     parse_columns,
 )
 from tiebreak.commands.files import add_choice_options
-from tiebreak.errors import DomainError
 from tiebreak.formats.limits import Limits
 from tiebreak.formats.tables import LAYOUTS, ROLES, TableSummary
 
@@ -74,22 +75,14 @@ class Command(BaseCommand):
         path: Path = options["path"]
         if not path.exists():
             raise CommandError(f"{path} does not exist. Name a file or a folder with a table.")
-        owner = User.objects.filter(username=options["owner"]).first()
-        if owner is None:
-            raise CommandError(
-                f"There is no user {options['owner']!r}. Create the user with `manage.py"
-                " createsuperuser`."
-            )
-        try:
-            self._run(path, owner, options)
-        except BadTable as error:
-            if options["json"]:
-                self.stdout.write(json.dumps(error.summary.as_json()))
-            raise CommandError(f"Nothing was imported.\n{error.message}") from error
-        except DomainError as error:
-            raise CommandError(f"Nothing was imported.\n{error.message}") from error
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        owner = user_named(options["owner"])
+        with as_command_error(first="Nothing was imported.\n"):
+            try:
+                self._run(path, owner, options)
+            except BadTable as error:
+                if options["json"]:
+                    self.stdout.write(json.dumps(error.summary.as_json()))
+                raise
 
     def _run(self, path: Path, owner: User, options: dict[str, Any]) -> None:
         choice = Choice(
