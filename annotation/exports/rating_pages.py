@@ -38,14 +38,7 @@ def rating_page(
     now = now or database_now()
     rows = Rating.objects.filter(unit__study=study, pk__gt=after).order_by("pk")
     times = rows.values_list("pk", "created_at")[: limit + 1]
-    settled = [pk for pk, _ in takewhile(lambda row: not _is_young(row[1], now), times)]
+    # Files may name times in the future, which say nothing about when a rating was stored.
+    settled = [pk for pk, _ in takewhile(lambda row: abs(row[1] - now) > SETTLED_AFTER, times)]
     cursor = settled[:limit][-1] if settled else after
     return RatingPage(rows.filter(pk__lte=cursor), cursor, len(settled) > limit)
-
-
-def _is_young(created_at: datetime, now: datetime) -> bool:
-    """Whether a rating was stored just now.
-
-    Files may name times in the future, which say nothing about when a rating was stored.
-    """
-    return abs(created_at - now) <= SETTLED_AFTER

@@ -1,6 +1,5 @@
 """The texts of one further system of a dataset, from a file of JSON Lines."""
 
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def import_texts(*, dataset: Dataset, name: str, upload: Upload) -> System:
 def _rows(path: Path, dataset: Dataset, name: str) -> list[tuple[int, GenerationRow]]:
     instances = dict(dataset.instances.values_list("key", "pk"))
     problems, seen, rows = Problems(), set[tuple[str, int]](), []
-    for line, row in _read(path, problems):
+    for line, row in read_jsonl(path, problems, upload_limits()):
         with problems.at(path.name, line):
             text = _checked(row, name)
             if text.instance not in instances:
@@ -66,10 +65,6 @@ def _rows(path: Path, dataset: Dataset, name: str) -> list[tuple[int, Generation
             rows.append((instances[text.instance], text))
     problems.check()
     return rows
-
-
-def _read(path: Path, problems: Problems) -> Iterator[tuple[int, Row]]:
-    return read_jsonl(path, problems, upload_limits())
 
 
 def _checked(row: Row, name: str) -> GenerationRow:

@@ -192,7 +192,8 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
     """
     previous = place.assignment_id
     place.assignment = assignment
-    lock_hit(assignment)
+    # One transaction at a time holds single places of a HIT and changes its ratings.
+    HIT.objects.select_for_update().get(pk=assignment.hit_id)
     if previous not in (None, assignment.pk):
         previous_holder = Assignment.objects.select_for_update().get(pk=previous)
         previous_holder.status = Assignment.Status.ABANDONED
@@ -227,11 +228,6 @@ def place_for_unit(places: list[Place], rating: Rating) -> Place | None:
     others = same_question.filter(place__in=places).exclude(assignment=rating.assignment)
     filled = set(others.values_list("place_id", flat=True))
     return next((place for place in places if place.pk not in filled), None)
-
-
-def lock_hit(assignment: Assignment) -> None:
-    """Serialise transactions that hold single places of a HIT and change its ratings."""
-    HIT.objects.select_for_update().get(pk=assignment.hit_id)
 
 
 def extend_lease(*, place: Place, study: Study, now: datetime) -> None:

@@ -44,7 +44,11 @@ def kind(request: HttpRequest, upload: KeptUpload) -> HttpResponse:
 def ratings(request: HttpRequest, upload: KeptUpload) -> HttpResponse:
     """Show what was read of ratings, take corrections, and create the study."""
     if request.method != "POST":
-        return _page(request, upload, _first_choice(request))
+        # An import that was refused leads here, and keeps its choice.
+        from_import = options_of_import(request)
+        return _page(
+            request, upload, (rating_choice_in(from_import) if from_import else None) or Choice()
+        )
     choice = Choice(sheet=request.POST.get("sheet", ""))
     try:
         choice = rating_choice_of(request.POST)
@@ -60,12 +64,6 @@ def ratings(request: HttpRequest, upload: KeptUpload) -> HttpResponse:
         return import_now_or_later(request, wanted)
     except DomainError as refusal:
         return _page(request, upload, choice, refusal=refusal)
-
-
-def _first_choice(request: HttpRequest) -> Choice:
-    """Return the choice of an import that was refused, if the page was opened from there."""
-    from_import = options_of_import(request)
-    return (rating_choice_in(from_import) if from_import else None) or Choice()
 
 
 def _page(

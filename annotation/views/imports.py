@@ -218,7 +218,10 @@ def with_upload(view: Callable[[HttpRequest, KeptUpload], HttpResponse]) -> OfTo
 def columns(request: HttpRequest, kept: KeptUpload) -> HttpResponse:
     """Show the guessed columns of a table, take corrections, and create the study."""
     if request.method != "POST":
-        return _columns_page(request, kept, _first_choice(request))
+        # An import that was refused leads here, and keeps its choice.
+        options = options_of_import(request)
+        start = Choice("prompts" if request.GET.get("begin") == "prompts" else None)
+        return _columns_page(request, kept, choice_in(options) if options else start)
     try:
         choice = choice_of(request.POST)
         if request.POST.get("do") not in {"create", LEAVE_OUT}:
@@ -243,13 +246,6 @@ def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> I
         study=draft.pk if (draft := _draft(request)) else "",
         kind=TABLE,
     )
-
-
-def _first_choice(request: HttpRequest) -> Choice:
-    """Return the choice of an import that was refused, if the page was opened from there, or of the start."""
-    options = options_of_import(request)
-    start = Choice("prompts" if request.GET.get("begin") == "prompts" else None)
-    return choice_in(options) if options else start
 
 
 def options_of_import(request: HttpRequest) -> dict[str, Any]:
