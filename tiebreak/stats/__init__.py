@@ -2,8 +2,12 @@
 
 Functions take counts (units × labels) or aligned vectors. They return an `Estimate` or a frozen
 dataclass that contains several estimates. An estimate has a value, an interval, the number of units
-used, and a reason if the value or the interval is undefined. If ``clusters`` names the
-instance of each unit, the bootstrap resamples instances; otherwise it resamples units.
+used, and a reason if the value or the interval is undefined.
+
+If ``clusters``, of shape (n_units,), names the instance of each unit, the bootstrap resamples
+instances; otherwise it resamples units. ``weights`` are above 0, such as the inverse of the
+probability with which an instance was drawn. Only their ratios count, and equal weights change
+nothing.
 
 Functions with ``**resampling`` take the options of the bootstrap as keyword arguments: ``rng``, a
 `numpy.random.Generator` (omit it for no interval); ``replicates``, 10,000 by default;

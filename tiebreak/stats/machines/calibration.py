@@ -84,8 +84,7 @@ def calibration(
     labelled : array_like of int, shape (n_units,)
         Number of all human labels of each unit. Units without labels are excluded.
     weights : array_like of float, shape (n_units,), optional
-        Weight of each unit, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each unit, above 0, as in `tiebreak.stats`; 1 by default.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     bins : int, default 10

@@ -65,8 +65,7 @@ def position_debiasing(
     labelled : array_like of int, shape (n_answers,)
         Number of human labels that prefer either text.
     weights : array_like of float, shape (n_answers,), optional
-        Weight of each answer, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each answer, above 0, as in `tiebreak.stats`; 1 by default.
     clusters : array_like, shape (n_answers,), optional
         Unit or instance of each answer, which intervals resample. Give it if a unit has an answer in
         both orders.
@@ -180,8 +179,7 @@ def debiasing_threshold(first: npt.ArrayLike, weights: npt.ArrayLike | None = No
     first : array_like of float, shape (n_answers,)
         Probability that the text shown first is better, in [0, 1], one for each answer.
     weights : array_like of float, shape (n_answers,), optional
-        Weight of each answer, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each answer, above 0, as in `tiebreak.stats`; 1 by default.
 
     Returns
     -------
@@ -224,8 +222,7 @@ def prior_shift(first: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> f
     first : array_like of float, shape (n_answers,)
         Probability that the text shown first is better, in [0, 1], one for each answer.
     weights : array_like of float, shape (n_answers,), optional
-        Weight of each answer, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each answer, above 0, as in `tiebreak.stats`; 1 by default.
 
     Returns
     -------

@@ -81,8 +81,7 @@ def cyclic_triads(
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
     weights : array_like of float, shape (n_units,), optional
-        Weight of each unit, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each unit, above 0, as in `tiebreak.stats`; 1 by default.
 
     Returns
     -------
@@ -152,8 +151,7 @@ def bradley_terry_fit(
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
     weights : array_like of float, shape (n_units,), optional
-        Weight of each unit, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each unit, above 0, as in `tiebreak.stats`; 1 by default.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit; units are independent by default.
 

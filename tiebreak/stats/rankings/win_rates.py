@@ -84,10 +84,8 @@ def win_rate(
     tie : float, default 0.5
         Value of a tie, from 0 to 1. With 1, the estimate is the win-or-tie rate; with 0, it is the
         share of wins.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
@@ -151,10 +149,8 @@ def win_rates(
         For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------

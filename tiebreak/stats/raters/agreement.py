@@ -48,10 +48,8 @@ def krippendorff_alpha(
         Level of measurement of the labels.
     values : array_like of float, shape (n_labels,), optional
         Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
@@ -101,10 +99,8 @@ def percentage_agreement(
         Number of ratings that give each unit each label. Missing ratings are not counted.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
@@ -149,10 +145,8 @@ def randolph_kappa(
     k : int or {"observed"}, optional
         Number of labels; by default all labels in the scale, which are the columns of `counts`.
         ``"observed"`` counts only labels that occur in units with two or more ratings.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
@@ -195,10 +189,8 @@ def fleiss_kappa(
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
         Number of ratings that give each unit each label. Missing ratings are not counted.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
@@ -250,12 +242,9 @@ def cohen_kappa(
     n_labels : int
         Number of labels in the scale.
     weights : array_like of float, shape (n_units,), optional
-        Weight of each unit, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+        Weight of each unit, above 0, as in `tiebreak.stats`; 1 by default.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
@@ -335,10 +324,8 @@ def agreement(
     weights : array_like of float, shape (n_units,), optional
         Weight of each unit, above 0, such as the inverse of the probability with which its instance
         was drawn; 1 by default. The counts must then not be `Patterns`.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------

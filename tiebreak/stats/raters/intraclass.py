@@ -42,12 +42,9 @@ def intraclass_correlation(
         their levels count as disagreement (absolute agreement); ``"C"``: the same raters rated all
         units, and their levels do not count (consistency).
     weights : array_like of float, shape (n_units,), optional
-        Weight of each unit, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+        Weight of each unit, above 0, as in `tiebreak.stats`; 1 by default.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------

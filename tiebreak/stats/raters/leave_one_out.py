@@ -25,10 +25,8 @@ def leave_one_out(
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
         Number of ratings that give each unit each label. Missing ratings are not counted.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------

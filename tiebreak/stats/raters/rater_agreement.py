@@ -92,8 +92,7 @@ def pairwise_agreement(
     n_units, n_raters, n_labels : int
         Number of units, of raters, and of labels in the scale.
     weights : array_like of float, shape (n_units,), optional
-        Weight of each unit, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each unit, above 0, as in `tiebreak.stats`; 1 by default.
 
     Returns
     -------
@@ -173,12 +172,9 @@ def drop_one_influence(
     values : array_like of float, shape (n_labels,), optional
         Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
     weights : array_like of float, shape (n_units,), optional
-        Weight of each unit, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+        Weight of each unit, above 0, as in `tiebreak.stats`; 1 by default.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------

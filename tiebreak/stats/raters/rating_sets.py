@@ -230,8 +230,7 @@ def summarise_rating_sets(
     sets : RatingSets
         Complete rating sets.
     weights : array_like of float, shape (n_sets,), optional
-        Weight of each set, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each set, above 0, as in `tiebreak.stats`; 1 by default.
     **resampling
         Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 
@@ -296,8 +295,7 @@ def consistency_by_separability(
     edges : array_like of float, shape (n_ranges + 1,), optional
         Edges of the ranges; an alternative to `ranges`.
     weights : array_like of float, shape (n_sets,), optional
-        Weight of each set, above 0, such as the inverse of the probability with which its instance
-        was drawn; 1 by default. Only their ratios count, and equal weights change nothing.
+        Weight of each set, above 0, as in `tiebreak.stats`; 1 by default.
     **resampling
         Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
 

@@ -45,10 +45,8 @@ def weighted_cohen_kappa(
         How much two different labels agree: not at all, or less the further they are apart.
     values : array_like of float, shape (n_labels,), optional
         Numeric value of each label, for the distance of labels; 0, 1, 2, … by default.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
@@ -106,10 +104,8 @@ def conger_kappa(
         How much two different labels agree: not at all, or less the further they are apart.
     values : array_like of float, shape (n_labels,), optional
         Numeric value of each label, for the distance of labels; 0, 1, 2, … by default.
-    clusters : array_like, shape (n_units,), optional
-        Instance of each unit. If units share an instance, whole instances are resampled.
-    **resampling
-        Options of the bootstrap, as in `tiebreak.stats`; omit ``rng`` for no interval.
+    clusters, **resampling : optional
+        Instance of each unit, and options of the bootstrap, as in `tiebreak.stats`.
 
     Returns
     -------
