@@ -1,15 +1,10 @@
 """Renders researchers' Markdown as sanitised HTML."""
 
-from collections.abc import Sequence
-
 import nh3
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
-from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 
 TAGS = {
     *("p", "br", "hr", "h2", "h3", "h4", "h5", "h6", "em", "strong", "s", "code", "pre"),
@@ -35,16 +30,6 @@ def render_markdown(text: str) -> SafeString:
     return mark_safe(html)  # noqa: S308  the sanitiser's output
 
 
-def _describe_picture(
-    _renderer: RendererProtocol,
-    tokens: Sequence[Token],
-    index: int,
-    _options: OptionsDict,
-    _env: EnvType,
-) -> str:
-    return escapeHtml(tokens[index].content)
-
-
 def _lower_headings(state: StateCore) -> None:
     """Lower headings by one level, because the page has its own first-level heading."""
     for token in state.tokens:
@@ -55,7 +40,7 @@ def _lower_headings(state: StateCore) -> None:
 def markdown_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.core.ruler.push("lower_headings", _lower_headings)
-    parser.add_render_rule("image", _describe_picture)
+    parser.add_render_rule("image", lambda _, tokens, i, *__: escapeHtml(tokens[i].content))
     return parser
 
 

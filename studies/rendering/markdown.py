@@ -4,7 +4,7 @@ A link would lead annotators to pages that may name the system that wrote the te
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from markdown_it import MarkdownIt
@@ -82,18 +82,21 @@ def markdown_parser(*, formulas: bool) -> MarkdownIt:
     parser.core.ruler.push("direction", _set_direction)
     parser.core.ruler.push("addresses", _show_addresses)
     for name, rule in (
-        ("address", _address),
-        ("image", _picture),
+        (
+            "address",
+            _of_token(lambda token: f' <span class="address">({escape(token.content)})</span>'),
+        ),
+        ("image", _of_token(_picture)),
         ("fence", _code),
         ("code_block", _code),
-        ("table_open", _table_open),
-        ("table_close", _table_close),
+        ("table_open", _of_token(lambda _: '<div class="wide" tabindex="0"><table dir="auto">\n')),
+        ("table_close", _of_token(lambda _: "</table></div>\n")),
+        ("formula", _of_token(lambda token: formula(token.meta["match"]))),
     ):
         parser.add_render_rule(name, rule)
     if formulas:
         parser.inline.ruler.before("escape", "formula", _inline_formula)
         parser.block.ruler.before("fence", "formula", _block_formula, {"alt": ["paragraph"]})
-        parser.add_render_rule("formula", _formula)
     return parser
 
 
@@ -102,7 +105,8 @@ def as_markdown(parser: MarkdownIt, text: str) -> str | None:
     env: EnvType = {}
     tokens = parser.parse(text, env)
     has_markdown = _has_markdown(tokens) or HAS_LINKS in env
-    if not has_markdown or (_has_no_fence(tokens) and _is_code(text)):
+    has_fence = any(token.type == "fence" for token in tokens)
+    if not has_markdown or (not has_fence and _is_code(text)):
         return None
     return str(parser.renderer.render(tokens, parser.options, env))
 
@@ -111,10 +115,6 @@ def _has_markdown(tokens: Sequence[Token]) -> bool:
     found = {token.type for token in tokens}
     found |= {part.type for token in tokens for part in token.children or ()}
     return not found <= NO_MARKDOWN
-
-
-def _has_no_fence(tokens: Sequence[Token]) -> bool:
-    return all(token.type != "fence" for token in tokens)
 
 
 def _is_code(text: str) -> bool:
@@ -194,16 +194,13 @@ def _without_links(tokens: list[Token]) -> list[Token]:
     return shown
 
 
-def _address(
-    _self: RendererProtocol, tokens: Sequence[Token], i: int, _o: OptionsDict, _e: EnvType
-) -> str:
-    return f' <span class="address">({escape(tokens[i].content)})</span>'
+def _of_token(html: Callable[[Token], str]) -> Callable[..., str]:
+    """Return a rule that makes HTML of a token alone."""
+    return lambda _self, tokens, i, *_: html(tokens[i])
 
 
-def _picture(
-    _self: RendererProtocol, tokens: Sequence[Token], i: int, _o: OptionsDict, _e: EnvType
-) -> str:
-    description = f": {tokens[i].content}" if tokens[i].content else ""
+def _picture(token: Token) -> str:
+    description = f": {token.content}" if token.content else ""
     return f'<span class="picture">[Image not shown{escape(description)}]</span>'
 
 
@@ -214,18 +211,6 @@ def _code(
     env["code"] = env.get("code", 0) + len(code)
     html = highlighted(code, language) if env["code"] <= MAX_CODE_OF_TEXT else escape(code)
     return f'<pre dir="ltr"><code>{html}</code></pre>\n'
-
-
-def _table_open(
-    _self: RendererProtocol, _t: Sequence[Token], _i: int, _o: OptionsDict, _e: EnvType
-) -> str:
-    return '<div class="wide" tabindex="0"><table dir="auto">\n'
-
-
-def _table_close(
-    _self: RendererProtocol, _t: Sequence[Token], _i: int, _o: OptionsDict, _e: EnvType
-) -> str:
-    return "</table></div>\n"
 
 
 def _inline_formula(state: StateInline, silent: bool) -> bool:
@@ -257,9 +242,3 @@ def _block_formula(state: StateBlock, first: int, last: int, silent: bool) -> bo
         state.push("formula", "", 0).meta = {"match": match}
         state.line = line + 1
     return True
-
-
-def _formula(
-    _self: RendererProtocol, tokens: Sequence[Token], i: int, _o: OptionsDict, _e: EnvType
-) -> str:
-    return formula(tokens[i].meta["match"])
