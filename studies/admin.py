@@ -122,21 +122,17 @@ class ForResearchers(LocksRow):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_module_permission(request) and may_use(request, obj, Right.READ)
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request) and may_use(request, obj, self.to_change)
-
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_module_permission(request) and may_use(request, obj, self.to_change)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request) and may_use(request, obj, self.to_change)
+    has_add_permission = has_delete_permission = has_change_permission
 
 
 def may_use(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> bool:
     """Whether the user has a right, which is looked up once per request and object."""
     if obj is None or obj._state.adding:
         return True
-    cache = _rights(request)
+    cache: dict[str, Right] = request.__dict__.setdefault("looked_up_rights", {})
     if obj.pk not in cache:
         cache[obj.pk] = (
             right_in(request.user, obj)
@@ -144,11 +140,6 @@ def may_use(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> 
             else right_in_dataset(request.user, obj)
         )
     return cache[obj.pk] >= right
-
-
-def _rights(request: HttpRequest) -> dict[str, Right]:
-    rights: dict[str, Right] = request.__dict__.setdefault("looked_up_rights", {})
-    return rights
 
 
 class PlainFields:
@@ -161,7 +152,16 @@ class PlainFields:
         return field
 
 
-class StudyAdmin(PlainFields, ForResearchers, DeclaredLookups, admin.ModelAdmin[Study]):
+class OwnDatasets(PlainFields):
+    """A mixin for a study's forms, which offer the datasets that the user may read."""
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "dataset":
+            kwargs["queryset"] = datasets_of(request.user)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+
+
+class StudyAdmin(OwnDatasets, ForResearchers, DeclaredLookups, admin.ModelAdmin[Study]):
     """The list of studies, a new one, and the deletion of a draft. Its steps have the settings."""
 
     list_display = ("title", "status", "dataset", "ratings_per_hit", "comparisons_per_hit")
@@ -203,11 +203,6 @@ class StudyAdmin(PlainFields, ForResearchers, DeclaredLookups, admin.ModelAdmin[
 
     def delete_model(self, request: HttpRequest, obj: Study) -> None:
         delete_draft(study=obj)
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "dataset":
-            kwargs["queryset"] = datasets_of(request.user)
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
         owner = user_of(request)

@@ -11,8 +11,8 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from studies.access import Right, View, datasets_of, researchers_only, right_for, study_for, user_of
-from studies.admin import ForResearchers, PlainFields
+from studies.access import Right, View, researchers_only, right_for, study_for, user_of
+from studies.admin import ForResearchers, OwnDatasets, PlainFields
 from studies.design.design_form import StudyDesignForm
 from studies.design.opened_rows import OpenedRows
 from studies.design.steps import place_of, study_frame
@@ -20,7 +20,7 @@ from studies.models import Study
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
 
 
-class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):
+class StepAdmin(OwnDatasets, ForResearchers, admin.ModelAdmin[Study]):
     """A part of the study's form. A subclass names its fields, its rows and its template."""
 
     # A step is made for one request, and its study is looked up once.
@@ -42,11 +42,6 @@ class StepAdmin(PlainFields, ForResearchers, admin.ModelAdmin[Study]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:  # noqa: ARG002
         return list(FROZEN_FIELDS) if is_frozen(self.study) else []
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "dataset":
-            kwargs["queryset"] = datasets_of(request.user)
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:  # noqa: ARG002
         save_design(study=obj, by=user_of(request))
