@@ -35,7 +35,6 @@ from tiebreak.report.sections.machines.discernment import Weights
 from tiebreak.report.sections.machines.expert_weights import expert_weights
 from tiebreak.report.sections.planning.simulated_sizes import SIMULATED, in_words, simulated_sizes
 from tiebreak.report.source import Source
-from tiebreak.stats import EloConstants
 from tiebreak.stats.machines.alternative_annotators import EPSILON
 from tiebreak.stats.rankings.elo import ELO_LIMITS, PAPER
 
@@ -212,6 +211,9 @@ def _report(
     weights: Weights | None,
     scores: Source | None,
 ) -> Report:
+    given = {name: getattr(options, f"elo_{name}") for name in ELO_LIMITS}
+    stated = {name: value for name, value in given.items() if value is not None}
+    lines = (f" {MARK} ".join(one.rpartition("=")[::2]) for one in options.family)
     return report_from(
         source,
         seed=options.seed,
@@ -224,20 +226,9 @@ def _report(
         weights=weights,
         scores=scores,
         core=options.core,
-        elo_constants=_elo_constants(options, source),
-        families={**source.families, **_families(options.family)},
+        elo_constants=replace(source.elo_constants, **stated),
+        families={**source.families, **parsed_families("\n".join(lines))},
     )
-
-
-def _elo_constants(options: Namespace, source: Source) -> EloConstants:
-    given = {name: getattr(options, f"elo_{name}") for name in ELO_LIMITS}
-    stated = {name: value for name, value in given.items() if value is not None}
-    return replace(source.elo_constants, **stated)
-
-
-def _families(given: Sequence[str]) -> dict[str, str]:
-    lines = (f" {MARK} ".join(one.rpartition("=")[::2]) for one in given)
-    return parsed_families("\n".join(lines))
 
 
 def _checked(outcome: Outcome, checked: Sequence[CheckedAlpha]) -> Outcome:

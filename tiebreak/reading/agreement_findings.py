@@ -46,7 +46,11 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
         return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
     if unreached(section):
         return NO_ALPHA_HEADING, f"{NO_FINDING_YET} {scope_sentence(alpha)}"
-    unanimous = _stratum(section, "agreement", "PA=1")
+    unanimous = next(
+        stratum
+        for stratum in section.strata
+        if (stratum.stratifier, stratum.stratum) == ("agreement", "PA=1")
+    )
     # The share is not weighted, so even after a draw it is the share of the items that were rated.
     rated = units_of_shares(section.strata, unanimous)
     agreed = percent(unanimous.n_units / rated) if rated else ""
@@ -86,7 +90,11 @@ def _where(section: CriterionSection, alpha: Estimate, *, of_these: bool) -> str
     The two ends are chosen before any rating, and agreement in each group is claimed only of all at
     once, so none of this needs an allowance for the number of groups.
     """
-    bands = [_alpha(s) for s in section.strata if s.stratifier == "separability" and _is_band(s)]
+    bands = [
+        _alpha(s)
+        for s in section.strata
+        if s.stratifier == "separability" and RANGE.fullmatch(s.stratum)
+    ]
     if len(bands) == len(BANDS) and bands[0].has_interval and bands[-1].has_interval:
         return _at_ends(bands[0], bands[-1], alpha, of_these=of_these)
     for kind, strata in groupby(section.strata, lambda one: one.stratifier):
@@ -122,15 +130,3 @@ def _is_shown(one: Estimate, alpha: Estimate, *, of_these: bool) -> bool:
 
 def _alpha(stratum: StratumSection) -> Estimate:
     return stratum.human_human.krippendorff_alpha
-
-
-def _is_band(stratum: StratumSection) -> bool:
-    return RANGE.fullmatch(stratum.stratum) is not None
-
-
-def _stratum(section: CriterionSection, stratifier: str, name: str) -> StratumSection:
-    return next(
-        stratum
-        for stratum in section.strata
-        if (stratum.stratifier, stratum.stratum) == (stratifier, name)
-    )

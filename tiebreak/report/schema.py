@@ -100,7 +100,11 @@ def _object(
     kind: Any, definitions: dict[str, Schema], *, described_by: type | None = None
 ) -> Schema:
     hints = get_type_hints(kind, include_extras=True)
-    described = _descriptions(described_by or kind)
+    described = {
+        name: _in_json(described.text)
+        for base in reversed((described_by or kind).__mro__[:-1])
+        for name, described in field_docs(base).items()
+    }
     summary = (inspect.getdoc(kind) or "").partition("\n\n")[0]
     required = [field.name for field in fields(kind) if field.default is MISSING]
     for name in required:
@@ -124,15 +128,6 @@ def _with_null(hint: Any) -> Any:
     if get_origin(hint) is not types.UnionType or parts[1] is not types.NoneType:
         return hint
     return Annotated[parts[0], {"type": [SCALARS[parts[0]]["type"], "null"]}]
-
-
-def _descriptions(kind: type) -> dict[str, str]:
-    """Return the descriptions of a class's fields from its source and that of its bases."""
-    return {
-        name: _in_json(described.text)
-        for base in reversed(kind.__mro__[:-1])
-        for name, described in field_docs(base).items()
-    }
 
 
 def _in_json(text: str) -> str:

@@ -71,7 +71,10 @@ class Strengths:
 def maximum_likelihood(outcomes: Outcomes, *, start: FloatArray | None = None) -> Strengths:
     """Return the maximum for each sample; ``start`` contains initial parameters for all samples."""
     samples, systems = len(outcomes.wins), outcomes.wins.shape[-1]
-    exists = _all_beat_all(outcomes)
+    # That all beat all is a sufficient condition for a maximum, and cheap to check.
+    diagonal = np.eye(systems, dtype=np.bool_)
+    has_beaten = (outcomes.wins > 0) | diagonal
+    exists = np.asarray(has_beaten.all(axis=(1, 2)) & (systems > 1))
     for sample in np.flatnonzero(~exists):
         exists[sample] = _has_maximum(outcomes.wins[sample], outcomes.ties[sample])
     parameters = np.full((samples, systems + 1), NAN)
@@ -102,16 +105,6 @@ def reason_without_maximum(outcomes: Outcomes, names: Sequence[str]) -> str | No
     top = min(set(range(n_components)) - set(losers[winners != losers].tolist()))
     group = ", ".join(name for name, piece in zip(names, component_of, strict=True) if piece == top)
     return NEVER_BEATEN.format(group=group)
-
-
-def _all_beat_all(outcomes: Outcomes) -> Mask:
-    """Return which samples have a win of every system over every other system.
-
-    This is a sufficient condition for a maximum that is cheap to check.
-    """
-    diagonal = np.eye(outcomes.wins.shape[-1], dtype=np.bool_)
-    has_beaten = (outcomes.wins > 0) | diagonal
-    return np.asarray(has_beaten.all(axis=(1, 2)) & (len(diagonal) > 1))
 
 
 def _has_maximum(wins: FloatArray, ties: FloatArray) -> bool:

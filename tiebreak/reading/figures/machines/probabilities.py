@@ -93,13 +93,9 @@ def _reliability(number: int, name: str, one: MachineProbabilities) -> Figure:
     )
     calibration = f"Expected calibration error {_in_words(one.expected_calibration_error)}."
     brier = f"Brier score {_in_words(one.brier_score)}."
-    sentence = f"{_source(one)} {calibration} {brier} {BIASED}"
-    return Figure(slug, title, sentence, chart, RELIABILITY_COLUMNS, rows, RELIABILITY_READING)
-
-
-def _source(one: MachineProbabilities) -> str:
     items, of = counted(one.n_units, "item"), ANSWER_NAMES[one.answer]
-    return SOURCES[one.source].format(of=of, items=items)
+    sentence = f"{SOURCES[one.source].format(of=of, items=items)} {calibration} {brier} {BIASED}"
+    return Figure(slug, title, sentence, chart, RELIABILITY_COLUMNS, rows, RELIABILITY_READING)
 
 
 def _in_words(estimate: Estimate) -> str:

@@ -90,7 +90,7 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
         groups = stratum.machines[machine]
         with_itself = groups.machine_machine.krippendorff_alpha
         return (
-            _among_annotators(stratum),
+            Mark("human", stratum.human_human.krippendorff_alpha, "among annotators"),
             *_with_annotators(groups),
             Mark("human-open", with_itself, "machine with itself"),
         )
@@ -109,10 +109,6 @@ def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figur
         MACHINE_READING,
         title=title,
     )
-
-
-def _among_annotators(stratum: StratumSection) -> Mark:
-    return Mark("human", stratum.human_human.krippendorff_alpha, "among annotators")
 
 
 def _with_annotators(groups: MachineAgreement) -> tuple[Mark, Mark]:

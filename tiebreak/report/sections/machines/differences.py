@@ -49,7 +49,11 @@ def machine_differences_section(
     """Return every pair of machines on its common units; the intervals hold simultaneously."""
     if criterion.is_slider:
         return MachineDifferencesSection({}, 1 - ERROR_LEVEL, reason=NO_EXACT_AGREEMENT)
-    names, left_out = _chosen(criterion)
+    # Whether a machine agrees with annotators plays no part, so the choice favours none.
+    rated = criterion.humans.any(axis=1)
+    answered = {name: (rated & one.is_answered).sum() for name, one in criterion.machines.items()}
+    by_answers = sorted(answered, key=lambda name: (-answered[name], name))
+    names, left_out = sorted(by_answers[:MAX_MACHINES]), tuple(sorted(by_answers[MAX_MACHINES:]))
     joint = {
         pair: units
         for pair in combinations(names, 2)
@@ -65,17 +69,6 @@ def machine_differences_section(
         for pair, units in joint.items()
     }
     return MachineDifferencesSection(pairs, level, left_out)
-
-
-def _chosen(criterion: Criterion) -> tuple[list[str], tuple[str, ...]]:
-    """Return the machines that answered the most units with a human rating, and those left out.
-
-    Whether a machine agrees with annotators plays no part, so the choice favours none.
-    """
-    rated = criterion.humans.any(axis=1)
-    answered = {name: (rated & one.is_answered).sum() for name, one in criterion.machines.items()}
-    by_answers = sorted(answered, key=lambda name: (-answered[name], name))
-    return sorted(by_answers[:MAX_MACHINES]), tuple(sorted(by_answers[MAX_MACHINES:]))
 
 
 def _common(criterion: Criterion, pair: tuple[str, str]) -> IntArray:

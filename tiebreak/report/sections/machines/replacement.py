@@ -44,7 +44,12 @@ def machine_replacement_section(
     if not criterion.machines or not criterion.labels:
         return ()
     agreements = {name: human_agreements(criterion, name) for name in criterion.machines}
-    longer = _longer(criterion)
+    # −1 where the first text is longer, 1 for the second, 0 for equal ones, or NaN.
+    a, b = (
+        characters(criterion.of_units(f"chars_{side}"), criterion.of_units(f"text_{side}"))
+        for side in "ab"
+    )
+    longer = np.sign(b - a)
     return tuple(
         ReplacementStratum(
             stratum.stratifier,
@@ -118,15 +123,6 @@ def _replacement(
         if stratum.stratifier in TESTED
         else (),
     )
-
-
-def _longer(criterion: Criterion) -> Numbers:
-    """Return −1 for units whose first text is longer, 1 for the second, 0 for equal ones, or NaN."""
-    a, b = (
-        characters(criterion.of_units(f"chars_{side}"), criterion.of_units(f"text_{side}"))
-        for side in "ab"
-    )
-    return np.sign(b - a)
 
 
 def _guesses(
