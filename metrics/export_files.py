@@ -10,7 +10,7 @@ from annotation.exports.files import (
     register_stored_report,
 )
 from metrics.licensing.services import licences_of
-from metrics.models import Licence, ReportSnapshot
+from metrics.models import ReportSnapshot
 from metrics.results.selectors import stored_report
 from metrics.results.services import watermark
 from studies.models import Study
@@ -34,20 +34,13 @@ def licence_rows(study: Study) -> Iterator[Row]:
             "granted_at": licence.granted_at.isoformat(),
             "valid_until": licence.valid_until.isoformat(),
             "evidence": licence.evidence,
-            "drift": _drift(licence),
+            "drift": {name: licence.checked[name] for name in ("labels", "agreement", "at")}
+            if licence.checked
+            else None,
             "follow_ups": [one.study_id for one in licence.follow_ups.all()] or None,
             "ended_at": licence.ended_at.isoformat() if licence.ended_at else None,
             "reason": licence.reason,
         }
-
-
-def _drift(licence: Licence) -> Row | None:
-    """Return what the newest test of drift compared, without the state of this server's ratings."""
-    return (
-        {name: licence.checked[name] for name in ("labels", "agreement", "at")}
-        if licence.checked
-        else None
-    )
 
 
 def _state(study: Study) -> str:

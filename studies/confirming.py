@@ -64,9 +64,10 @@ def ask(
     came_from = request.POST.get("back") or request.headers.get("Referer", "")
     if url_has_allowed_host_and_scheme(came_from, {request.get_host()}):
         back = came_from
+    match = request.resolver_match
     context = {
         "question": question,
-        "study": _study_of(request),
+        "study": Study.objects.filter(pk=match.kwargs.get("study_id")).first() if match else None,
         "token": token_of(question),
         "can_be_done": not question.problems,
         "has_changed": bool(request.POST.get("confirmed")),
@@ -74,8 +75,3 @@ def ask(
         "carry": list(carry),
     }
     return render(request, "confirm.html", context)
-
-
-def _study_of(request: HttpRequest) -> Study | None:
-    match = request.resolver_match
-    return Study.objects.filter(pk=match.kwargs.get("study_id")).first() if match else None

@@ -127,15 +127,11 @@ def _source(name: str) -> tuple[str, str]:
     return text.partition("\n")[0].removeprefix("# "), text
 
 
-def anchor_of(heading: str) -> str:
-    """Return the anchor of a heading, as repository hosts make it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
 def _add_anchors(state: StateCore) -> None:
     for token, content in zip(state.tokens, state.tokens[1:], strict=False):
         if token.type == "heading_open":
-            token.attrSet("id", anchor_of(content.content))
+            # As repository hosts make it.
+            token.attrSet("id", re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-"))
 
 
 def _lead_links_to_pages(state: StateCore) -> None:

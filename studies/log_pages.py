@@ -37,11 +37,6 @@ def edits_of(study: Study) -> QuerySet[LogEntry]:
     return LogEntry.objects.filter(content_type=content_type, object_id=study.pk).order_by()
 
 
-def log_page(study: Study, criteria: Mapping[str, Any], number: str | int | None) -> Page[Any]:
-    """Return one page of the keys of all matching lines, newest first."""
-    return Paginator(_keys(study, criteria), PER_PAGE).get_page(number)
-
-
 def _keys(study: Study, criteria: Mapping[str, Any]) -> Any:
     """Return time, kind and key of all matching lines, newest first, as one statement."""
     events = _between(study.events.order_by(), "at", "by", criteria)
@@ -124,7 +119,7 @@ class LogFilter(forms.Form):
 def log(request: HttpRequest, study: Study) -> HttpResponse:
     form = LogFilter(study, request.GET or None)
     criteria = form.cleaned_data if form.is_valid() else {}
-    page = log_page(study, criteria, request.GET.get("page"))
+    page = Paginator(_keys(study, criteria), PER_PAGE).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
     context = {

@@ -145,7 +145,9 @@ def create_study(*, study: Study, owner: User) -> Study:
     save_design(study=study)
     Membership.objects.create(study=study, user=owner)
     use_dataset_systems(study=study)
-    add_first_criterion(study=study)
+    # The question that most studies ask, so that a new study can be previewed immediately.
+    name, question, scale = _FIRST_CRITERIA[Study.UnitKind(study.unit_kind)]
+    Criterion.objects.create(study=study, name=name, question=question, scale=scale)
     return study
 
 
@@ -235,12 +237,6 @@ _FIRST_CRITERIA = {
     Study.UnitKind.COMPARISON: ("preference", "Which text is better?", "preference:tie"),
     Study.UnitKind.GENERATION: ("quality", "How good is this text?", "ordinal:1..5"),
 }
-
-
-def add_first_criterion(*, study: Study) -> Criterion:
-    """Add the question that most studies ask so that a new study can be previewed immediately."""
-    name, question, scale = _FIRST_CRITERIA[Study.UnitKind(study.unit_kind)]
-    return Criterion.objects.create(study=study, name=name, question=question, scale=scale)
 
 
 DESIGN: tuple[type[Model], ...] = (

@@ -62,11 +62,6 @@ def votes_in(survey: Study) -> Votes:
     return Votes(len(set(votes["rater"].tolist())), len(votes), weights)
 
 
-def made_survey(user: User, study: Study) -> Study | None:
-    """Return the survey that was made from a study, if the user may read it."""
-    return studies_of(user, Right.READ).filter(survey_for=study).first()
-
-
 def _votes(survey: Study) -> Weights:
     try:
         return expert_weights(rating_table(survey))
@@ -192,7 +187,7 @@ class WeightsTable:
 def _shown(study: Study, user: User) -> dict[str, Any]:
     """Return the weights in use, and the survey that was made from the study with its votes."""
     criteria = list(study.criteria.values_list("name", flat=True))
-    survey = made_survey(user, study)
+    survey = studies_of(user, Right.READ).filter(survey_for=study).first()
     votes = votes_in(survey) if survey else None
     is_used = survey is not None and study.weights_from_id == survey.pk
     used = votes.weights if votes and is_used else weights_of(study)

@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -168,7 +167,12 @@ def apply_design(*, study: Study, units: int, ratings: int, is_mixed: bool = Fal
 
 
 def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
-    pilots = _pilots(study, request.user)
+    # The researcher's other studies that have a report, newest first.
+    others = studies_of(request.user, Right.READ).filter(
+        report_snapshots__digest="", report_snapshots__report__isnull=False
+    )
+    rows = others.exclude(pk=study.pk).order_by("-created_at").values_list("pk", "title", "status")
+    pilots = [(pk, f"{title} ({status})") for pk, title, status in rows[:MAX_PILOTS]]
     fields = PlanForm.base_fields
     defaults = {name: field.initial for name, field in fields.items()}
     defaults["width"] = study.target_width or defaults["width"]
@@ -202,15 +206,6 @@ def _planned(study: Study, request: HttpRequest) -> dict[str, Any]:
         "can_apply": study.status == Study.Status.DRAFT,
         "single_ratings": SINGLE_RATINGS,
     }
-
-
-def _pilots(study: Study, user: User | AnonymousUser) -> list[tuple[str, str]]:
-    """Return the researcher's other studies that have a report, newest first."""
-    others = studies_of(user, Right.READ).filter(
-        report_snapshots__digest="", report_snapshots__report__isnull=False
-    )
-    rows = others.exclude(pk=study.pk).order_by("-created_at").values_list("pk", "title", "status")
-    return [(pk, f"{title} ({status})") for pk, title, status in rows[:MAX_PILOTS]]
 
 
 def _components(values: dict[str, Any]) -> tuple[VarianceComponents | None, str]:

@@ -34,7 +34,8 @@ def with_stopping(report: Report, study: Study) -> Report:
     if opened is None:
         return report
     criteria = {criterion.name: criterion for criterion in study.criteria.all()}
-    statements = n_statements(study)
+    # Pairs of systems times main criteria, which is fixed at opening.
+    statements = len(study.system_pairs()) * len(_watched_criteria(study))
     sections = {
         name: replace(section, stopping=_section(study, criteria[name], opened, statements))
         if name in criteria
@@ -42,11 +43,6 @@ def with_stopping(report: Report, study: Study) -> Report:
         for name, section in report.criteria.items()
     }
     return replace(report, criteria=sections)
-
-
-def n_statements(study: Study) -> int:
-    """Return the number of pairs of systems times main criteria, which is fixed at opening."""
-    return len(study.system_pairs()) * len(_watched_criteria(study))
 
 
 def _watched_criteria(study: Study) -> list[Criterion]:

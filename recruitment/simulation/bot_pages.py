@@ -177,9 +177,10 @@ def _field(control: Any) -> Field | None:
     is_required = "required" in first.attrib
     least = first.get("data-least")
     low, high, step = limits or (None, None, None)
+    legends = first.xpath("ancestor::fieldset[1]/legend")
     return Field(
         first.name,
-        _question(first),
+        _words(legends[0]) if legends else _label(first),
         kind,
         labels,
         nonresponses,
@@ -189,12 +190,6 @@ def _field(control: Any) -> Field | None:
         step=step,
         least=None if least is None else int(least),
     )
-
-
-def _question(control: Any) -> str:
-    """Return the legend of the fieldset around a control, otherwise the control's label."""
-    legends = control.xpath("ancestor::fieldset[1]/legend")
-    return _words(legends[0]) if legends else _label(control)
 
 
 def _label(control: Any) -> str:

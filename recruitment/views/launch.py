@@ -161,7 +161,7 @@ def review(frame: StudyFrame, checks: Sequence[LaunchCheck]) -> list[Row]:
             one.step.slug,
             one.step.title,
             one.status.sentence,
-            _way_to(one, name, frame.study),
+            "" if frame.study.opened_at is not None and name in FROZEN else one.url,
         )
         for name, one in shown_steps.items()
         if name not in named
@@ -207,11 +207,6 @@ def _dry_run_finding(job: Job | None) -> tuple[Literal["should", "note", "done"]
     took = "" if job.seconds is None else f" in {duration(job.seconds)} s"
     bots, at = job.result.get("raters", 0), date_format(job.created_at, "j M, H:i")
     return "done", f"On {at} UTC, {bots} bots finished{took}, and no problem was found."
-
-
-def _way_to(shown: ShownStep, name: str, study: Study) -> str:
-    """Return the address of a step, or "" if nothing can change there any more."""
-    return "" if study.opened_at is not None and name in FROZEN else shown.url
 
 
 def _failed_test(study: Any) -> Iterator[Row]:

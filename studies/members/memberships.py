@@ -6,7 +6,6 @@ account is inactive or not a researcher's, or two accounts have this e-mail addr
 entry does reveal that the account exists, because otherwise typing errors would go unnoticed.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -21,11 +20,6 @@ NOBODY = (
     " by e-mail."
 )
 NO_OWNER = "A study needs at least one owner. Make someone an owner first."
-
-
-def has_owner(roles: Iterable[str]) -> bool:
-    """Whether one of these members' roles is owner, who alone can add one again."""
-    return Membership.Role.OWNER in roles
 
 
 class PersonField(forms.CharField):
@@ -72,5 +66,6 @@ class Members(OpenedRows):
             return
         remaining = [form for form in self.forms if form not in self.deleted_forms]
         roles = {form.cleaned_data.get("role", "") for form in remaining if form.cleaned_data}
-        if not has_owner(roles):
+        # An owner alone can add one again.
+        if Membership.Role.OWNER not in roles:
             raise forms.ValidationError(NO_OWNER, code="no_owner")

@@ -113,15 +113,11 @@ def new_recovery_codes(user: User) -> list[str]:
     """Replace the recovery codes, which are shown only now."""
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery codes")
-    codes = [new_recovery_code() for _ in range(RECOVERY_CODES)]
+    # 80 random bits, which nobody finds from their digest.
+    codes = [b32encode(token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
     stored = (stored_recovery_code(code) for code in codes)
     StaticToken.objects.bulk_create(StaticToken(device=device, token=one) for one in stored)
     return [" ".join(wrap(code, 4)) for code in codes]
-
-
-def new_recovery_code() -> str:
-    """Return 80 random bits, which nobody finds from their digest."""
-    return b32encode(token_bytes(10)).decode().lower()
 
 
 def stored_recovery_code(code: str) -> str:

@@ -57,7 +57,8 @@ def change_system(*, study: Study, system: System, **values: Any) -> System:
         raise DomainError("texts_made", TEXTS_MADE.format(name=system.name))
     if is_renamed and own.exists():
         raise DomainError("texts_imported", TEXTS_IMPORTED.format(name=system.name))
-    if is_being_sampled(dataset):
+    jobs = Job.objects.filter(owner__in=dataset.studies.values("pk"), status__in=UNFINISHED)
+    if jobs.filter(kind="sampling").exists():
         raise DomainError("job_unfinished", BEING_MADE)
     for name, value in values.items():
         setattr(system, name, value)
@@ -83,11 +84,6 @@ def made_here(texts: QuerySet[Generation]) -> QuerySet[Generation]:
 
 def imported(texts: QuerySet[Generation]) -> QuerySet[Generation]:
     return texts.filter(~Q(params__has_key="server"), is_dummy=False)
-
-
-def is_being_sampled(dataset: Dataset) -> bool:
-    jobs = Job.objects.filter(owner__in=dataset.studies.values("pk"), status__in=UNFINISHED)
-    return jobs.filter(kind="sampling").exists()
 
 
 def _locked(study: Study, *, is_draft: bool = True) -> tuple[Study, Dataset]:
