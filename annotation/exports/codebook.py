@@ -1,7 +1,5 @@
 """The codebook of an exported study: its counts, criteria, systems, versions and columns."""
 
-import re
-
 from django.db.models import Count
 
 from annotation.counts import rating_counts
@@ -10,6 +8,7 @@ from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.instance_selection.written_fields import writers_of
 from studies.models import InstanceSelection, Study
 from tiebreak.digits import percent
+from tiebreak.formats.dataset_card import cleaned
 from tiebreak.formats.export_columns import (
     COMMENTS,
     DESIGN,
@@ -104,7 +103,7 @@ def codebook(
 def criteria_lines(study: Study) -> list[str]:
     """Return the criteria as a table in Markdown."""
     rows = [
-        f"| {_cell(c.name)} | {_cell(c.scale)} | {_cell(c.question)} |"
+        f"| {cleaned(c.name)} | {cleaned(c.scale)} | {cleaned(c.question)} |"
         for c in study.criteria.all()
     ]
     return ["| criterion | scale | question |", "| --- | --- | --- |", *rows]
@@ -154,12 +153,3 @@ def _versions(study: Study, ratings: RatingQuerySet) -> list[str]:
         f"| {version.number} | {version.created_at:%Y-%m-%d %H:%M} | {counts.get(version.number, 0)} |"
         for version in study.versions.all()
     ]
-
-
-def _cell(text: str) -> str:
-    return cleaned(text).replace("|", "\\|")
-
-
-def cleaned(text: str) -> str:
-    """Escape text for Markdown so that a name cannot become a link, an image or HTML."""
-    return re.sub(r"([\\`*_\[\]<>#!&~])", r"\\\1", " ".join(text.split()))

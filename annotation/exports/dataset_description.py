@@ -11,7 +11,6 @@ from django.db.models import Count, Max, Min
 from annotation.counts import RatingCounts, rating_counts
 from annotation.exports.codebook import (
     SENSITIVE,
-    cleaned,
     criteria_lines,
     selection_sentence,
     written_sentences,
@@ -20,7 +19,7 @@ from annotation.models.rating import RatingQuerySet
 from annotation.selectors import erased_people
 from studies.models import Screening, Study, Unit
 from tiebreak.digits import percent
-from tiebreak.formats.dataset_card import DatasetDescription, DataTable
+from tiebreak.formats.dataset_card import DatasetDescription, DataTable, cleaned
 
 DEMOGRAPHICS = (
     "Unknown: Tiebreak asks annotators for no personal data. The researchers may know the filters of"

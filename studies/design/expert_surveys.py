@@ -4,7 +4,6 @@ It is a separate draft study, made from a template: an item for each perturbatio
 scoring study as the source, its perturbed copy, and the names of the study's criteria as choices.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from studies.models import Criterion, Dataset, Generation, Instance, Study, Stud
 from studies.models.study import validate_scale
 from studies.services import LONGEST_TITLE, record_event, use_dataset_systems
 from tiebreak.errors import DomainError
+from tiebreak.formats.dataset_card import cleaned
 from tiebreak.scales import Scale
 
 TEMPLATE = "dhp-weights"
@@ -178,15 +178,10 @@ def _protocol(study: Study, criteria: Sequence[Criterion], scale: str, items: in
 
 
 def _choices_in_words(criteria: Sequence[Criterion]) -> str:
-    lines = [f"* **{_plain(one.name)}**: {_plain(one.question)}" for one in criteria]
+    lines = [f"* **{cleaned(one.name)}**: {cleaned(one.question)}" for one in criteria]
     return "\n".join(
         ["The qualities, with the question that raters answer about each:", "", *lines]
     )
-
-
-def _plain(text: str) -> str:
-    """Return text as Markdown that shows it as it is, on one line."""
-    return re.sub(r"([\\`*_\[\]<>&~|])", r"\\\1", " ".join(text.split()))
 
 
 def _dataset(title: str, examples: Sequence[Example], owner: User) -> Dataset:

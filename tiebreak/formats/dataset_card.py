@@ -111,7 +111,7 @@ def write_card(folder: Path, description: DatasetDescription) -> None:
 
 
 def _card(description: DatasetDescription) -> str:
-    lines = ["---", *_front_matter(description), "---", "", f"# {_plain(description.title)}", ""]
+    lines = ["---", *_front_matter(description), "---", "", f"# {cleaned(description.title)}", ""]
     lines += [description.about, "", "## Tables", "", "| configuration | rows | contents |"]
     lines += ["| --- | --- | --- |"]
     lines += [f"| `{table.name}` | {table.rows} | {table.about} |" for table in description.tables]
@@ -193,5 +193,6 @@ def _record_set(table: DataTable) -> dict[str, Any]:
     }
 
 
-def _plain(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>#!|])", r"\\\1", " ".join(text.split()))
+def cleaned(text: str) -> str:
+    """Escape text for Markdown, on one line, so that a name cannot become a link, an image or HTML."""
+    return re.sub(r"([\\`*_\[\]<>#!&~|])", r"\\\1", " ".join(text.split()))
