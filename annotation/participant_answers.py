@@ -1,6 +1,5 @@
 """One participant's answers as they were given, corrections and flagged answers included."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
@@ -43,11 +42,7 @@ def answers_page(participation: Participation, number: str | None) -> "Page[Rati
     return Paginator(shown, PER_PAGE).get_page(number)
 
 
-def given_answers(rows: Iterable[Rating]) -> list[GivenAnswer]:
-    return [_given_answer(row) for row in rows]
-
-
-def _given_answer(row: Rating) -> GivenAnswer:
+def given_answer(row: Rating) -> GivenAnswer:
     is_known = row.criterion.name in row.unit.known_labels
     translated = ("translated",) if is_translated(row) else ()
     return GivenAnswer(

@@ -485,10 +485,6 @@ def _as_number(value: object) -> int | float | None:
 _LevelAndLabels = tuple[Level, tuple[Label, ...] | None]
 
 
-def _read_nominal(spec: str, rest: str) -> _LevelAndLabels:
-    return "nominal", _names(spec, rest)
-
-
 def _names(spec: str, rest: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in rest.split(","))
     if len(names) < 2 or "" in names:
@@ -536,7 +532,7 @@ def _read_ratio(spec: str, rest: str) -> _LevelAndLabels:
 
 
 _READERS: dict[str, Callable[[str, str], _LevelAndLabels]] = {
-    "nominal": _read_nominal,
+    "nominal": lambda spec, rest: ("nominal", _names(spec, rest)),
     "ordinal": _read_ordinal,
     "interval": lambda spec, rest: ("interval", _read_points(spec, rest) if rest else None),
     "ratio": _read_ratio,

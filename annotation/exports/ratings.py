@@ -107,7 +107,8 @@ def rating_batches(
         batch = stored.columns(of_unit)
         labels = zip(batch["criterion"], batch["label"], strict=True)
         batch["label"] = [text if text is None else parse(name, text) for name, text in labels]
-        batch["role"] = list(map(_role, batch["role"], batch["repeat"]))
+        roles = zip(batch["role"], batch["repeat"], strict=True)
+        batch["role"] = ["repeat" if n and role == "main" else role for role, n in roles]
         _exclude(batch, batch.pop("set_aside"))
         batch["created_at"] = list(map(_in_utc, batch["created_at"]))
         shares = batch["probabilities"]
@@ -165,10 +166,6 @@ def _exclude(batch: Batch, set_aside: Sequence[bool]) -> None:
         reasons = zip(batch["excluded_reason"], set_aside, strict=True)
         batch["excluded_reason"] = [reason or SET_ASIDE * aside for reason, aside in reasons]
         batch["excluded"] = list(map(or_, batch["excluded"], set_aside))
-
-
-def _role(role: str, repeat: int) -> str:
-    return "repeat" if repeat and role == "main" else role
 
 
 _WITH_MICROSECONDS = len("2026-11-22 09:05:01.500000+00")

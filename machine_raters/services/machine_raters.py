@@ -10,8 +10,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotation.models import Rating
+from annotation.models import Rater, Rating
 from annotation.models.rating import RatingQuerySet
+from annotation.services.rating_writer import create_raters
 from annotation.services.tallies import set_flags
 from jobs.models import UNFINISHED, Job
 from jobs.services import start_job
@@ -29,7 +30,6 @@ from machine_raters.models.machine_rater import MAX_REASON
 from machine_raters.services.raters import (
     check_in_use,
     check_name,
-    create_rater,
     note_joined,
     unused_raters,
 )
@@ -70,7 +70,7 @@ def create_machine_rater(
         unused_raters(study, machine.name).delete()
         check_name(study, machine.name)
         if of.has_rater:
-            machine.rater = create_rater(study, machine.name)
+            machine.rater = create_raters(study, {machine.name: Rater.Kind.MACHINE})[machine.name]
         machine.save()
         of.add_rows(machine, rows)
         _record(machine, Verb.ADD_MACHINE, by, **of.facts(machine))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from django.db.models import Q, QuerySet
 
 from annotation.models import HIT, Assignment, HITUnit, Rater, Rating
-from annotation.services.rating_writer import create_raters, provider_of
+from annotation.services.rating_writer import provider_of
 from annotation.services.tallies import apply_tally_deltas, tally_key
 from jobs.clock import database_now
 from jobs.models import Job
@@ -63,10 +63,6 @@ def check_name(study: Study, name: str) -> None:
     )
     if study.machine_raters.filter(name=name).exists() or raters.exists():
         raise DomainError("name_taken", RATER_NAME_TAKEN.format(name=name))
-
-
-def create_rater(study: Study, name: str) -> Rater:
-    return create_raters(study, {name: Rater.Kind.MACHINE})[name]
 
 
 def unused_raters(study: Study, name: str) -> QuerySet[Rater]:

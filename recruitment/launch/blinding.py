@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -105,7 +105,8 @@ def blinding(study: Study) -> Iterator[LaunchCheck]:
     systems = [texts for texts in findings.systems.values() if len(texts.lengths) >= MIN_TEXTS]
     if len(systems) > 1:
         yield from _formats(systems)
-    yield from _lengths(findings.odd.lengths)
+    if gap := length_gap(findings.odd.lengths):
+        yield warning("length_gap", gap, DATA, advice="Report results by length, too.")
     yield from _odd(findings.odd)
     if tells := findings.odd.telltales():
         anew = OR_ANEW if {CUT_BY_DOTS, CUT_OFF} & {tell.trait for tell in tells} else ""
@@ -186,11 +187,6 @@ def _formats(systems: list[_TextsOfSystem]) -> Iterator[LaunchCheck]:
             DATA,
             advice="To change that, bring the texts into one format in your file, and import it as a new study.",
         )
-
-
-def _lengths(lengths: Mapping[str, Sequence[int]]) -> Iterator[LaunchCheck]:
-    if gap := length_gap(lengths):
-        yield warning("length_gap", gap, DATA, advice="Report results by length, too.")
 
 
 def _odd(texts: OddTexts) -> Iterator[LaunchCheck]:

@@ -127,7 +127,10 @@ def erase_participant(
         details = {"ratings": study.erasure}
         record_event(study=study, verb=StudyEvent.Verb.ERASE, by=by, details=details)
         note_change(study.pk)
-    _remove_files([study.pk for study in studies])
+    # The exports of their studies, and what these studies' members uploaded and have not imported.
+    owners = [study.pk for study in studies]
+    remove_exports(owners)
+    remove_uploads(User.objects.filter(memberships__study__in=owners).values_list("pk", flat=True))
     person_erased.send(Rater, studies=studies)
     return studies
 
@@ -288,9 +291,3 @@ def _replaced(value: Any, erased: Callable[[str], str], longest: int | None = No
     if isinstance(value, dict):
         return {_replaced(name, erased): _replaced(one, erased) for name, one in value.items()}
     return value
-
-
-def _remove_files(owners: Collection[str]) -> None:
-    """Delete the exports of these studies, and what their members uploaded and have not imported."""
-    remove_exports(owners)
-    remove_uploads(User.objects.filter(memberships__study__in=owners).values_list("pk", flat=True))

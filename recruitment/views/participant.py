@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from annotation.models import HIT, Participation, Rater
-from annotation.participant_answers import answers_page, given_answers
+from annotation.participant_answers import answers_page, given_answer
 from annotation.participant_evidence import FAST_WORDS_PER_MINUTE, MAX_ANSWERS, evidence_of
 from annotation.selectors import exclusions
 from annotation.services.screening import unanswered_checks
@@ -72,7 +72,7 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "max_answers": MAX_ANSWERS,
         "exclusion": _exclusion(participation),
         "page": page,
-        "answers": given_answers(page),
+        "answers": [given_answer(row) for row in page],
         # The platform's IDs identify a person, so only those who recruit see them.
         "shows_ids": right >= Right.CHANGE and rater.erased_at is None,
         **(_actions(participation) if right >= Right.OWN and not rater.is_erased else {}),

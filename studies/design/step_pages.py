@@ -104,21 +104,15 @@ class DataStep(StepAdmin):
     def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
         if study.dataset is None:
             return {}
+        scoring = studies_of(request.user, Right.READ).filter(pk=study.survey_for_id)
         return {
             "instances": study.dataset.instances.count(),
             "systems": self.systems,
             "may_change": not is_frozen(study) and self.has_change_permission(request, study),
             "has_own": any(not system.perturbation for system in self.systems),
             "formats": formats_in_words(study),
-            "scoring_study": _scoring_study(request, study),
+            "scoring_study": scoring.first(),
         }
-
-
-def _scoring_study(request: HttpRequest, survey: Study) -> Study | None:
-    """Return the study from which a survey of experts was made, if the researcher may read it."""
-    if survey.survey_for_id is None:
-        return None
-    return studies_of(request.user, Right.READ).filter(pk=survey.survey_for_id).first()
 
 
 class CriterionRows(CountsFromOne, DesignRows, admin.StackedInline[Criterion, Study]):
