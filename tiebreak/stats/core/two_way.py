@@ -26,7 +26,7 @@ from tiebreak.stats.core.independence import (
     logit_interval,
 )
 from tiebreak.stats.core.results import NAN, Estimate, NarrowerInterval, Scope
-from tiebreak.stats.core.validation import FloatArray, IntArray, check_same_length
+from tiebreak.stats.core.validation import FloatArray, IntArray, check_positive, check_same_length
 
 # The spread among two raters says next to nothing about others.
 MIN_RATERS = 3
@@ -96,8 +96,7 @@ def two_way_mean(
     check_same_length(values=value, weights=weight)
     if value.size and not (low <= value.min() and value.max() <= high):
         raise InvalidInput("out_of_range", f"values must be from {low:g} to {high:g}.")
-    if value.size and not weight.min() > 0:
-        raise InvalidInput("out_of_range", "weights must be above 0.")
+    check_positive(weight)
     centre = float(weight @ value) / weight.sum() if value.size else 0.0
     return two_way_interval(
         weight * (value - centre),

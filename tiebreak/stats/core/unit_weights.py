@@ -11,10 +11,15 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import AnyStatistic, Mean, RowStatistic, first_feature, ratio
 from tiebreak.stats.core.counts import distinct_rows
-from tiebreak.stats.core.validation import FloatArray, IntArray, as_numbers, check_same_length
+from tiebreak.stats.core.validation import (
+    FloatArray,
+    IntArray,
+    as_numbers,
+    check_positive,
+    check_same_length,
+)
 
 Name = TypeVar("Name")
 
@@ -33,8 +38,7 @@ class UnitWeights:
     def of(cls, weights: npt.ArrayLike, split: npt.ArrayLike | None = None) -> "UnitWeights":
         """Return the weights of units; units with different numbers in ``split`` differ in code."""
         weight = as_numbers(weights, name="weights")
-        if weight.size and not weight.min() > 0:
-            raise InvalidInput("out_of_range", "weights must be above 0.")
+        check_positive(weight)
         number = np.zeros(len(weight)) if split is None else np.asarray(split, dtype=np.float64)
         rows, codes, _, _ = distinct_rows(np.column_stack([number, weight]))
         return cls(codes, rows[:, 1])

@@ -211,16 +211,27 @@ def as_scores(scores: npt.ArrayLike, *, name: str) -> FloatArray:
     return array
 
 
+def check_positive(weights: FloatArray) -> None:
+    if weights.size and not weights.min() > 0:
+        raise InvalidInput("out_of_range", "weights must be above 0.")
+
+
+def as_positive_weights(weights: npt.ArrayLike | None, *, length: int) -> FloatArray:
+    """Return the weight of each unit, above 0; 1 by default."""
+    if weights is None:
+        return np.ones(length)
+    array = as_numbers(weights, name="weights")
+    check_same_length(units=np.zeros(length), weights=array)
+    check_positive(array)
+    return array
+
+
 def as_unit_weights(weights: npt.ArrayLike | None, *, length: int) -> FloatArray:
     """Return the weight of each unit, 0 or more; 1 by default."""
     if weights is None:
         return np.ones(length)
     array = as_numbers(weights, name="weights")
-    if len(array) != length:
-        raise InvalidInput(
-            "wrong_length",
-            f"weights must have one number for each of the {length} units; it has {len(array)}.",
-        )
+    _check_number(array, length, "units")
     if (array < 0).any():
         raise InvalidInput(
             "out_of_range", f"weights must be 0 or more; the smallest is {array.min()}."
@@ -233,12 +244,7 @@ def as_criterion_weights(weights: npt.ArrayLike | None, *, criteria: int) -> Flo
     if weights is None:
         return np.full(criteria, 1 / criteria)
     array = as_numbers(weights, name="weights")
-    if len(array) != criteria:
-        raise InvalidInput(
-            "wrong_length",
-            f"weights must have one number for each of the {criteria} criteria; it has"
-            f" {len(array)}.",
-        )
+    _check_number(array, criteria, "criteria")
     if (array < 0).any() or array.sum() == 0:
         raise InvalidInput(
             "out_of_range",
@@ -247,6 +253,14 @@ def as_criterion_weights(weights: npt.ArrayLike | None, *, criteria: int) -> Flo
         )
     shares: FloatArray = array / array.sum()
     return shares
+
+
+def _check_number(weights: FloatArray, number: int, of: str) -> None:
+    if len(weights) != number:
+        raise InvalidInput(
+            "wrong_length",
+            f"weights must have one number for each of the {number} {of}; it has {len(weights)}.",
+        )
 
 
 def check_share(number: float, *, name: str) -> None:

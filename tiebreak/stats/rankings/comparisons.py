@@ -53,21 +53,10 @@ class Games:
     ) -> Self:
         """Return the games of the rated units, between groups of systems that may be separate."""
         rows = as_counts(counts)
-        if rows.shape[1] != 3:
-            raise InvalidInput(
-                "wrong_shape",
-                "counts must have three columns (A preferred, tie, B preferred); it has"
-                f" {rows.shape[1]}.",
-            )
+        check_outcomes(rows.shape[1])
         names, a, b = _coded(system_a, system_b)
         check_same_length(counts=rows, system_a=a, system_b=b)
-        if (a == b).any():
-            unit = int(np.argmax(a == b))
-            raise InvalidInput(
-                "same_system",
-                f"system_a and system_b must differ in every unit; in unit {unit}, both are"
-                f" {names[a[unit]]!r}.",
-            )
+        check_differ(a == b, system_a)
         units = np.flatnonzero(rows.sum(axis=1))
         used, codes = np.unique(np.concatenate([a[units], b[units]]), return_inverse=True)
         code_a, code_b = np.split(codes.astype(np.int64), 2)
@@ -83,6 +72,25 @@ class Games:
     @cached_property
     def _units_by_system(self) -> IntArray:
         return np.bincount(np.concatenate([self.first, self.second]), minlength=len(self.names))
+
+
+def check_outcomes(columns: int) -> None:
+    if columns != 3:
+        raise InvalidInput(
+            "wrong_shape",
+            f"counts must have three columns (A preferred, tie, B preferred); it has {columns}.",
+        )
+
+
+def check_differ(is_same: npt.NDArray[np.bool_], system_a: Sequence[str]) -> None:
+    """Raise `InvalidInput` if the systems of a unit are the same."""
+    if is_same.any():
+        unit = int(np.argmax(is_same))
+        raise InvalidInput(
+            "same_system",
+            f"system_a and system_b must differ in every unit; in unit {unit}, both are"
+            f" {str(system_a[unit])!r}.",
+        )
 
 
 def _coded(

@@ -14,14 +14,15 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.results import NAN
 from tiebreak.stats.core.validation import (
     FloatArray,
     IntArray,
     as_groups,
     as_numbers,
+    as_positive_weights,
     check_choice,
+    check_positive,
     check_same_length,
 )
 from tiebreak.stats.rankings.comparisons import LOSS, TIE, WIN, DisconnectedError, Games
@@ -165,18 +166,9 @@ def top_robustness(
 
 
 def _weights_of_units(weights: npt.ArrayLike | None, units: int) -> FloatArray:
-    if weights is None:
-        return np.ones(units)
-    values = as_numbers(weights, name="weights")
-    check_same_length(system_a=np.zeros(units), weights=values)
-    _check_positive(values)
+    values = as_positive_weights(weights, length=units)
     # Scores do not depend on the unit of weights, and tolerances should not, either.
     return np.asarray(values / values.max(initial=0)) if units else values
-
-
-def _check_positive(weights: FloatArray) -> None:
-    if weights.size and not weights.min() > 0:
-        raise InvalidInput("out_of_range", "weights must be above 0.")
 
 
 def pair_robustness(
@@ -243,7 +235,7 @@ def _weights_of_sides(
     sides = as_numbers(weights[0], name="weights"), as_numbers(weights[1], name="weights")
     for side, size in zip(sides, sizes, strict=True):
         check_same_length(ratings=np.zeros(size), weights=side)
-        _check_positive(side)
+        check_positive(side)
     return sides
 
 
@@ -310,7 +302,7 @@ def interval_robustness(
     nearer = low if low > reference else high
     weight = np.ones(len(value)) if weights is None else as_numbers(weights, name="weights")
     check_same_length(values=value, weights=weight)
-    _check_positive(weight)
+    check_positive(weight)
     order = np.argsort(_pull(value, weight, instance, nearer), kind="stable")
 
     def excludes(removed: int) -> bool:

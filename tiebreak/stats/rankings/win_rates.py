@@ -19,6 +19,7 @@ from tiebreak.stats.core.validation import (
     check_same_length,
     check_share,
 )
+from tiebreak.stats.rankings.comparisons import check_differ, check_outcomes
 
 Mask = npt.NDArray[np.bool_]
 
@@ -113,12 +114,7 @@ def win_rate(
     0.5
     """
     patterns = as_patterns(counts, clusters=clusters)
-    if patterns.n_columns != 3:
-        raise InvalidInput(
-            "wrong_shape",
-            "counts must have three columns (A preferred, tie, B preferred); it has"
-            f" {patterns.n_columns}.",
-        )
+    check_outcomes(patterns.n_columns)
     check_share(tie, name="tie")
     return estimate(_win_statistic(tie), patterns, **resampling)
 
@@ -180,13 +176,7 @@ def win_rates(
     rows = as_counts(counts)
     first, second = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
     check_same_length(counts=rows, system_a=first, system_b=second)
-    if (first == second).any():
-        unit = int(np.argmax(first == second))
-        raise InvalidInput(
-            "same_system",
-            f"system_a and system_b must differ in every unit; in unit {unit}, both are"
-            f" {str(first[unit])!r}.",
-        )
+    check_differ(first == second, system_a)
 
     def rate(is_first: Mask, is_second: Mask) -> Estimate:
         outcomes = rows * is_first[:, None] + rows[:, ::-1] * is_second[:, None]

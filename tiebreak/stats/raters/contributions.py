@@ -12,7 +12,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.core.bootstrap import Statistic
 from tiebreak.stats.core.counts import count_matrix, distinct_rows
@@ -20,7 +19,7 @@ from tiebreak.stats.core.validation import (
     FloatArray,
     IntArray,
     as_codes,
-    as_numbers,
+    as_positive_weights,
     check_same_length,
 )
 from tiebreak.stats.raters.additive import (
@@ -107,7 +106,7 @@ def agreement_contributions(
     check_same_length(units=unit, labels=label)
     counts = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
     rows, row_of_unit, _, _ = distinct_rows(counts)
-    of_unit = _unit_weights(weights, n_units)
+    of_unit = as_positive_weights(weights, length=n_units)
     weight = np.bincount(row_of_unit, of_unit, len(rows)).astype(np.float64)
     randolph = label_number(rows, k)
     by_row: dict[str, ByRow] = {
@@ -124,16 +123,6 @@ def agreement_contributions(
         name: entered * total * contribution(rows, weight)[row_of_unit[unit], label]
         for name, contribution in by_row.items()
     }
-
-
-def _unit_weights(weights: npt.ArrayLike | None, n_units: int) -> FloatArray:
-    if weights is None:
-        return np.ones(n_units)
-    values = as_numbers(weights, name="weights")
-    check_same_length(units=np.zeros(n_units), weights=values)
-    if values.size and not values.min() > 0:
-        raise InvalidInput("out_of_range", "weights must be above 0.")
-    return values
 
 
 def _mean_of_units(statistic: Statistic, rows: IntArray, weight: FloatArray) -> FloatArray:
