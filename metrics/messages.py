@@ -49,7 +49,6 @@ TEMPERATURES_HELP = (
 )
 BAD_TEMPERATURES = "List up to 8 numbers above 0 and at most 2, for example 0.3, 1."
 NO_SUCH_JOB = "This study does not have this job. Reload the page to see the study's jobs."
-NO_DATASET = "The study has no dataset. Choose one first."
 GENERATION_STARTED = "Text generation has started. This page shows its progress."
 TRIAL_STARTED = (
     "{name} is being tried. Its texts appear below when they are made, and are not stored."

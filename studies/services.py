@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from jobs.clock import database_now
-from studies.data.dataset_jobs import jobs_of
+from studies.data.dataset_jobs import dataset_of, jobs_of
 from studies.models import (
     ComprehensionQuestion,
     Criterion,
@@ -162,9 +162,7 @@ def systems_named(study: Study, names: Iterable[str]) -> list[System]:
 
     Raises `DomainError` if the study has no dataset, or its dataset no such system.
     """
-    if study.dataset is None:
-        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
-    systems = System.objects.for_studies().filter(dataset=study.dataset_id)
+    systems = System.objects.for_studies().filter(dataset=dataset_of(study))
     by_name = {system.name: system for system in systems}
     names = list(names)
     unknown = [name for name in names if name not in by_name]

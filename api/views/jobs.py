@@ -38,12 +38,12 @@ from recruitment.services.dry_runs import (
     start_dry_run,
 )
 from studies.access import Right
-from studies.data.dataset_jobs import start_dataset_job
+from studies.data.dataset_jobs import dataset_of, start_dataset_job
 from studies.data.model_copies import start_model_copies
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
 from studies.instance_selection.trial import start_trial
-from studies.instance_selection.written_fields import dataset_of, write_field
+from studies.instance_selection.written_fields import write_field
 from studies.models import Study
 from studies.systems.forms import WrittenFieldForm
 from tiebreak.errors import DomainError

@@ -31,7 +31,6 @@ from metrics.job_views import CHANGES
 from metrics.messages import (
     GENERATION_STARTED,
     JOBS_ENDED,
-    NO_DATASET,
     NO_SUCH_JOB,
     PILOT_SAVES,
     PILOT_SAVES_NOTHING,
@@ -46,7 +45,7 @@ from metrics.planning.trials import trial_of
 from recruitment.confirmations import replacing_plan
 from studies.access import Right, of_study, researchers_only, shows_study, study_for, user_of
 from studies.confirming import Question, ask, is_confirmed
-from studies.data.dataset_jobs import jobs_of, start_dataset_job
+from studies.data.dataset_jobs import dataset_of, jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
     extremes,
     proposed_instances,
@@ -467,10 +466,8 @@ def _change_job(
 
 def _remove_dummies(request: HttpRequest, study: Study) -> str:
     number = request.POST.get("number", "")
-    if study.dataset is None:
-        raise DomainError("no_dataset", NO_DATASET)
     confirmed = int(number) if number.isdecimal() and number.isascii() else -1
-    removed = remove_dummy_generations(dataset=study.dataset, confirmed=confirmed)
+    removed = remove_dummy_generations(dataset=dataset_of(study), confirmed=confirmed)
     return f"Removed {removed.texts} dummy texts and everything that was computed from them."
 
 

@@ -24,10 +24,15 @@ def create_dataset_job(
     *, study: Study, kind: str, options: dict[str, Any], by: User | None = None
 ) -> Job:
     """Store the same job without sending it; `send` it when the transaction is committed."""
-    if study.dataset_id is None:
-        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
-    key = f"{kind}:dataset:{study.dataset_id}"
+    key = f"{kind}:dataset:{dataset_of(study).pk}"
     return create_job(kind=kind, owner=study.pk, exclusive_key=key, options=options, by=by)
+
+
+def dataset_of(study: Study) -> Dataset:
+    """Return a study's dataset. Raises `DomainError` if it has none."""
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
+    return study.dataset
 
 
 def jobs_of(study: Study) -> QuerySet[Job]:

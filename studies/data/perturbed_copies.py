@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
+from studies.data.dataset_jobs import dataset_of
 from studies.models import Generation, Study, StudyEvent, StudySystem, System
 from studies.services import is_frozen, record_event, use_dataset_systems
 from tiebreak.errors import DomainError, InvalidInput
@@ -132,8 +133,7 @@ def check_can_copy(
             "not_a_draft",
             f"This study is {study.status}, so no copies can be added. Clone it to add some.",
         )
-    if study.dataset is None:
-        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
+    dataset_of(study)  # without one there is nothing to copy
     if study.unit_kind != Study.UnitKind.GENERATION:
         raise DomainError(
             "not_a_scoring_study",

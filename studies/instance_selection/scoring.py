@@ -15,6 +15,7 @@ from django.db.models import Count, F, Q, Sum
 
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
+from studies.data.dataset_jobs import dataset_of
 from studies.freshness import changes_noted, note_change
 from studies.instance_selection.resident import RESIDENT
 from studies.instance_selection.temperatures import Pair, pairs_at_temperatures
@@ -161,9 +162,7 @@ def _similarity_of(job: Job, study: Study) -> str:
 
 
 def _instances(study: Study) -> list[int]:
-    if study.dataset is None:
-        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
-    return list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
+    return list(dataset_of(study).instances.order_by("pk").values_list("pk", flat=True))
 
 
 @contextmanager

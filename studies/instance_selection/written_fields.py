@@ -17,7 +17,7 @@ from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import send
-from studies.data.dataset_jobs import create_dataset_job, jobs_of
+from studies.data.dataset_jobs import create_dataset_job, dataset_of, jobs_of
 from studies.instance_selection.sampling import REQUESTS, request_for, wanted_of
 from studies.model_servers import RequestTally, open_server, server_names, server_settings
 from studies.models import Dataset, Instance, Study, StudyEvent, System
@@ -35,7 +35,6 @@ from tiebreak.gateway.protocol import COMPLETE
 READ = 200
 NO_MODEL = "Name the language model that writes the texts."
 NO_SUCH_SERVER = "{server} is no model server of this installation. Choose one of these: {known}."
-NO_DATASET = "The study has no texts yet. Upload them first."
 IMPORTED = (
     "The uploaded instances have {name} already, and a model's texts must not be mistaken for it. Choose"
     " another name."
@@ -233,12 +232,6 @@ class _Work:
         del how["server"]  # which says something about the installation, and nothing about the text
         at = database_now().date().isoformat()
         return written_value(row["text"], how | asked_for | {"at": at})
-
-
-def dataset_of(study: Study) -> Dataset:
-    if study.dataset is None:
-        raise DomainError("no_dataset", NO_DATASET)
-    return study.dataset
 
 
 def last_job_of(study: Study) -> Job | None:

@@ -5,8 +5,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from studies.access import shows_and_changes_study, user_of
+from studies.data.dataset_jobs import dataset_of
 from studies.instance_selection.written_fields import (
-    dataset_of,
     last_job_of,
     write_field,
     written_fields as fields_of,
