@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from api.models import ApiToken
 from api.services.tokens import create_token
 from jobs.commands import as_command_error
-from studies.models import Study
+from studies.commands import study_named
 
 
 class Command(BaseCommand):
@@ -36,14 +36,6 @@ class Command(BaseCommand):
                 user=user,
                 name=options["name"],
                 access=access,
-                studies=None if ids is None else _studies(ids),
+                studies=None if ids is None else [study_named(one) for one in ids],
             )
         self.stdout.write(text)
-
-
-def _studies(ids: list[str]) -> list[Study]:
-    studies = list(Study.objects.filter(pk__in=ids))
-    unknown = set(ids) - {study.pk for study in studies}
-    if unknown:
-        raise CommandError(f"There is no study with the id {min(unknown)!r}.")
-    return studies
