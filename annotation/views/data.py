@@ -151,16 +151,21 @@ def remove_a_system(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _question_of_system(study: Study, system: System) -> Question:
     problem = system_removal_problem(study, system)
-    texts = system.generations.count()
-    sentences = [f"The system and its {counted(texts, 'text')} are deleted. This cannot be undone."]
+    problems = {problem.code: problem.message} if problem else {}
+    return _removing(study, "system", system.name, system.generations.count(), problems)
+
+
+def _removing(study: Study, what: str, name: str, texts: int, problems: dict[str, str]) -> Question:
+    """Return the question before a system or an instance is deleted with its texts."""
+    sentences = [f"The {what} and its {counted(texts, 'text')} are deleted. This cannot be undone."]
     if study.units.exists():
         sentences.append("The tasks that are planned are removed. Plan them again afterwards.")
     return Question(
-        title=question_about("Remove the system", system.name),
+        title=question_about(f"Remove the {what}", name),
         sentences=tuple(sentences),
-        button="Remove the system",
-        facts=(study.pk, system.name, texts, study.units.exists()),
-        problems={problem.code: problem.message} if problem else {},
+        button=f"Remove the {what}",
+        facts=(study.pk, name, texts, study.units.exists()),
+        problems=problems,
     )
 
 
@@ -183,15 +188,4 @@ def _question(study: Study, key: str) -> Question:
     if item is None:
         problems = {"unknown_item": f"There is no instance “{key}” in this study."}
     texts = 0 if item is None else _texts_of(item)
-    sentences = [
-        f"The instance and its {counted(texts, 'text')} are deleted. This cannot be undone."
-    ]
-    if study.units.exists():
-        sentences.append("The tasks that are planned are removed. Plan them again afterwards.")
-    return Question(
-        title=question_about("Remove the instance", key),
-        sentences=tuple(sentences),
-        button="Remove the instance",
-        facts=(study.pk, key, texts, study.units.exists()),
-        problems=problems,
-    )
+    return _removing(study, "instance", key, texts, problems)
