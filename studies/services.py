@@ -36,6 +36,7 @@ NOT_DELETED = (
     "The study is {}. Only drafts can be deleted, because ratings and what they refer to are kept."
 )
 HAS_TEXTS = "The study has texts already, or was opened. Import the file as a new study instead."
+R_GROWS = "The number of ratings per task (R) is {} and can only be increased. To collect fewer ratings, close the study or clone it."
 MOST_ANSWERS = "the one with the most answers"
 # Settings of the analysis, whose changes are logged once the study was opened.
 LOGGED = {name: fields_of(FreeSettings)[name] for name in ANALYSIS_SETTINGS}

@@ -129,6 +129,15 @@ def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> No
         )
 
 
+def check_is_free(out: Path) -> None:
+    """Raise `DomainError` unless a folder is new or empty."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise DomainError(
+            "out_exists",
+            f"{out} already exists and is not an empty folder. Please name another folder.",
+        )
+
+
 class StudyExport:
     """An export of the ratings so far, in some formats. `counts` refers to these ratings.
 
@@ -164,11 +173,7 @@ class StudyExport:
 
     def write(self, out: Path) -> Iterator[int]:
         """Write the folder, and yield how many rows of ratings have been written so far."""
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise DomainError(
-                "out_exists",
-                f"{out} already exists and is not an empty folder. Please name another folder.",
-            )
+        check_is_free(out)
         written = 0
         with atomic_folder(out) as folder:
             instances = exported_instances(self.study)

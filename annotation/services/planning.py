@@ -31,6 +31,7 @@ from studies.models import (
     Unit,
     UnitText,
 )
+from studies.services import R_GROWS
 from tiebreak.digits import counted
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_ID
@@ -244,11 +245,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if ratings_per_hit < study.ratings_per_hit:
-        raise DomainError(
-            "ratings_per_hit_shrinks",
-            f"The number of ratings per task (R) is {study.ratings_per_hit} and can only be"
-            " increased. To collect fewer ratings, close the study or clone it.",
-        )
+        raise DomainError("ratings_per_hit_shrinks", R_GROWS.format(study.ratings_per_hit))
     added, study.ratings_per_hit = ratings_per_hit - study.ratings_per_hit, ratings_per_hit
     check_both_orders(study)
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")

@@ -4,6 +4,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from annotation.models import Rating
+from annotation.services.items import BUSY
 from annotation.services.planning import remove_plan
 from studies.data.dataset_jobs import has_unfinished_job
 from studies.models import Dataset, Study, StudySystem, System, Unit
@@ -13,7 +14,6 @@ from tiebreak.errors import DomainError
 
 ELSEWHERE = "Another study compares {name}, so it stays in the dataset. Take it out of the list of systems of this study."
 RATED = "Texts of {name} were rated. Clone the study, and leave the system out there."
-BUSY = "A job works on this dataset. Wait until it is finished, or stop it first."
 
 
 def system_removal_problem(study: Study, system: System) -> DomainError | None:

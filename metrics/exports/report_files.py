@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from annotation.exports.export_jobs import ZipFileJob, export_file, pack
+from annotation.exports.study_export import check_is_free
 from annotation.imports.uploads import check_room
 from jobs.clock import database_now
 from jobs.kinds import Progress
@@ -22,7 +23,6 @@ from metrics.results.sections import with_opened_sections
 from metrics.results.selectors import stored_report
 from metrics.results.services import refresh_report, watermark
 from studies.models import Study
-from tiebreak.errors import DomainError
 from tiebreak.formats import atomic_folder
 from tiebreak.reading.document.html import as_html
 from tiebreak.reading.document.latex import as_latex
@@ -35,11 +35,7 @@ def write_report_files(*, study: Study, out: Path) -> tuple[str, ...]:
 
     Raises `DomainError` if the folder has files.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DomainError(
-            "out_exists",
-            f"{out} already exists and is not an empty folder. Please name another folder.",
-        )
+    check_is_free(out)
     report, made_at = _current_report(study)
     document = build_document(
         study=study, report=report, made_at=made_at, written_at=database_now()

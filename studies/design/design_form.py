@@ -8,7 +8,7 @@ from django import forms
 from studies.design.opened_forms import OpenedModelForm
 from studies.models import Study
 from studies.models.currencies import currency_choices
-from studies.services import is_frozen
+from studies.services import R_GROWS, is_frozen
 from tiebreak.similarity import SIMILARITIES
 
 # The settings that decide whether both orders of two texts are shown the same number of times.
@@ -77,11 +77,8 @@ class StudyDesignForm(OpenedModelForm):
         wanted: int = self.cleaned_data["ratings_per_hit"]
         stored = Study.objects.filter(pk=self.instance.pk).first()
         if stored is not None and is_frozen(stored) and wanted < stored.ratings_per_hit:
-            raise forms.ValidationError(
-                f"The number of ratings per task (R) is {stored.ratings_per_hit} and can only be"
-                " increased. To collect fewer ratings, close the study or clone it.",
-                code="ratings_per_hit_shrinks",
-            )
+            sentence = R_GROWS.format(stored.ratings_per_hit)
+            raise forms.ValidationError(sentence, code="ratings_per_hit_shrinks")
         return wanted
 
     def clean(self) -> None:
