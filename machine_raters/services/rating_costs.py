@@ -118,9 +118,8 @@ def rating_costs(study: Study) -> dict[str, RatingCost]:
 
 
 def _checked(cost: Decimal) -> Decimal:
-    if not (cost.is_finite() and 0 <= cost <= MAX_RATING_COST):
-        raise DomainError("bad_cost", BAD_RATING_COST.format(most=MAX_RATING_COST), status=400)
-    if cost != (stored := round(cost, COST_DIGITS)):
+    is_possible = cost.is_finite() and 0 <= cost <= MAX_RATING_COST
+    if not is_possible or cost != (stored := round(cost, COST_DIGITS)):
         raise DomainError("bad_cost", BAD_RATING_COST.format(most=MAX_RATING_COST), status=400)
     return stored
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL, ratio
 from tiebreak.stats.core.groups import n_distinct
 from tiebreak.stats.core.results import NAN, Estimate, undefined
@@ -28,6 +27,7 @@ from tiebreak.stats.machines.labelled_sample import (
     normal_interval,
     normal_quantile,
 )
+from tiebreak.stats.rankings.comparisons import check_outcomes
 
 NO_PAIR = "No item has both a human and a machine label."
 NO_UNLABELLED = "No item without a human label has a machine label."
@@ -207,12 +207,7 @@ def prediction_powered_win_rate(
 def win_scores(counts: npt.ArrayLike, *, name: str) -> FloatArray:
     """Return the mean rating of each unit (win 1, tie ½, loss 0); NaN if it has no ratings."""
     rows = as_counts(counts, name=name)
-    if rows.shape[1] != 3:
-        raise InvalidInput(
-            "wrong_shape",
-            f"{name} must have three columns (A preferred, tie, B preferred); it has"
-            f" {rows.shape[1]}.",
-        )
+    check_outcomes(rows.shape[1], name=name)
     return ratio(rows @ np.array([1.0, 0.5, 0.0]), rows.sum(axis=1).astype(np.float64))
 
 

@@ -74,11 +74,11 @@ class Games:
         return np.bincount(np.concatenate([self.first, self.second]), minlength=len(self.names))
 
 
-def check_outcomes(columns: int) -> None:
+def check_outcomes(columns: int, *, name: str = "counts") -> None:
     if columns != 3:
         raise InvalidInput(
             "wrong_shape",
-            f"counts must have three columns (A preferred, tie, B preferred); it has {columns}.",
+            f"{name} must have three columns (A preferred, tie, B preferred); it has {columns}.",
         )
 
 
