@@ -166,3 +166,8 @@ def fake_prolific(settings: Any) -> Iterator[FakeProlific]:
         settings.TIEBREAK_PROLIFIC_URL = running.base_url
         settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
         yield running
+
+
+@pytest.fixture
+def export_folder(settings: Any, tmp_path: Path) -> None:
+    settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")

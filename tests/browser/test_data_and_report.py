@@ -14,10 +14,7 @@ from tests.browser.test_dashboard import CLIPPED, SHEET
 from tests.browser.test_generate_select import log_in
 from tests.jobs.factories import make_job
 
-
-@pytest.fixture(autouse=True)
-def export_folder(settings, tmp_path):
-    settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
+pytestmark = pytest.mark.usefixtures("export_folder")
 
 
 def names_in(path: Path) -> set[str]:

@@ -15,12 +15,7 @@ from studies.models import Membership, Study
 from tests.jobs.factories import make_job
 from tests.studies.factories import make_open_study, make_study
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def export_folder(settings, tmp_path):
-    settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("export_folder")]
 
 
 def at(name: str, *arguments: str) -> str:

@@ -25,12 +25,7 @@ from tests.pages import codes_on, numbers_in
 from tests.studies.factories import make_open_study
 from tiebreak.errors import DomainError
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def export_folder(settings, tmp_path):
-    settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("export_folder")]
 
 
 @pytest.fixture

@@ -49,11 +49,8 @@ LONG = (
 
 
 @pytest.fixture
-def fake(settings):
-    with FakeProlific() as running:
-        settings.TIEBREAK_PROLIFIC_URL = running.base_url
-        settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
-        yield running
+def fake(fake_prolific):
+    return fake_prolific
 
 
 def on_prolific(
