@@ -22,7 +22,13 @@ import httpx
 from django.db.models import Sum
 
 from benchmarks.harness import Row, publish
-from benchmarks.sampling import CLIENT_CORE, ENVIRONMENT, MODEL_CORE, PEER, PYTHON, served
+from benchmarks.sampling import (
+    ENVIRONMENT,
+    PEER,
+    PYTHON,
+    is_possible,
+    served,
+)
 
 UNITS, SMALL, LARGE, ROUNDS = 2_000, 1_000, 10_000, 5
 ORDERS, TOKENS, CONCURRENCY, CONTEXT = 2, 8, 32, 2_048
@@ -246,13 +252,7 @@ def set_up(folder: Path, host: str) -> None:
 
 
 def main() -> int:
-    if not PYTHON:
-        print(
-            "Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter with vLLM and pandas."
-        )
-        return 2
-    if sys.platform != "linux" or not os.sched_getaffinity(0) >= {MODEL_CORE, CLIENT_CORE}:
-        print("This benchmark needs Linux and access to the first two cores.")
+    if not is_possible():
         return 2
     with (
         tempfile.TemporaryDirectory(prefix="tiebreak-bench-") as name,

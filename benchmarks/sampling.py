@@ -10,7 +10,6 @@ in the next.
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import httpx
 import numpy as np
 
 from benchmarks.harness import Row, publish
+from benchmarks.servers import free_port
 from tiebreak.gateway import OpenAIServer, Sampled, SampleRequest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,7 +52,7 @@ def served(*, max_tokens: int = 256) -> Iterator[tuple[str, Path]]:
         folder = Path(name)
         builder = ROOT / "tests" / "tiebreak" / "gateway" / "tiny_llama.py"
         subprocess.run([PYTHON, builder, folder], check=True, env=ENVIRONMENT)
-        host = f"127.0.0.1:{_free_port()}"
+        host = f"127.0.0.1:{free_port()}"
         server = _start(folder, host, max_tokens)
         try:
             _wait(f"http://{host}/health", server)
@@ -88,12 +88,6 @@ def _divide_the_cores(session: int) -> None:
                 for thread in (process / "task").iterdir():
                     os.sched_setaffinity(int(thread.name), {core})
     os.sched_setaffinity(0, {CLIENT_CORE})
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
@@ -155,14 +149,21 @@ def pair(host: str, folder: Path, *, is_first: bool) -> tuple[float, float]:
     return vllm_benchmark(host, folder), ours
 
 
-def main() -> int:
+def is_possible() -> bool:
+    """Whether a model and its client can have a core each; says what is missing."""
     if not PYTHON:
         print(
             "Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter with vLLM and pandas."
         )
-        return 2
+        return False
     if sys.platform != "linux" or not os.sched_getaffinity(0) >= {MODEL_CORE, CLIENT_CORE}:
         print("This benchmark needs Linux and access to the first two cores.")
+        return False
+    return True
+
+
+def main() -> int:
+    if not is_possible():
         return 2
     with served() as (host, folder):
         through_the_gateway(host)  # warm up the server
