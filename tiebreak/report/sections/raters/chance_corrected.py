@@ -47,26 +47,39 @@ NO_NUMBERS = (
 )
 
 
-@dataclass(frozen=True)
-class _Humans:
-    """Human ratings with a label, one entry each, and the table in which they are looked for."""
+@dataclass(frozen=True, eq=False)
+class HumanLabels:
+    """Human ratings with a label, one entry each, as codes, and the names of the raters."""
 
     unit: Codes
     rater: Codes
     label: Codes
-    n_raters: int
+    names: list[str]
 
     @classmethod
-    def of(cls, criterion: Criterion) -> "_Humans":
+    def of(cls, criterion: Criterion) -> "HumanLabels":
         used = criterion.is_human & (criterion.label >= 0)
         names, rater = criterion.rows.ranked("rater", used)
-        return cls(criterion.unit[used], rater, criterion.label[used], len(names))
+        return cls(
+            criterion.unit[used], rater.astype(np.int64), criterion.label[used], names.tolist()
+        )
 
-    def codes(self, units: int) -> Codes:
+    @property
+    def n_raters(self) -> int:
+        return len(self.names)
+
+    def table(self, units: int) -> Codes:
         """Return each rater's label of each unit, shifted by 1; 0 is a missing rating."""
         table = np.zeros((units, self.n_raters), dtype=np.int64)
         table[self.unit, self.rater] = self.label + 1
         return table
+
+    def labels_of(self, rater: int, n_units: int) -> Codes:
+        """Return the label that a rater gave each unit, or −1."""
+        labels = np.full(n_units, -1, dtype=np.int64)
+        mask = self.rater == rater
+        labels[self.unit[mask]] = self.label[mask]
+        return labels
 
 
 @section(
@@ -79,7 +92,7 @@ def chance_corrected_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> ChanceCorrectedSection:
     """Return the coefficients of all units, by weights, and the intraclass correlations by form."""
-    humans = _Humans.of(criterion)
+    humans = HumanLabels.of(criterion)
     coefficients = _of_labels(criterion, humans, seeds, replicates)
     return ChanceCorrectedSection(
         **coefficients,
@@ -88,7 +101,7 @@ def chance_corrected_section(
 
 
 def _of_labels(
-    criterion: Criterion, humans: _Humans, seeds: Seeds, replicates: int
+    criterion: Criterion, humans: HumanLabels, seeds: Seeds, replicates: int
 ) -> dict[str, Estimates]:
     names = WEIGHTS if criterion.numbers is not None else WEIGHTS[:1]
     reason = _reason_against(criterion, humans)
@@ -105,7 +118,7 @@ def _of_labels(
     )
 
 
-def _reason_against(criterion: Criterion, humans: _Humans) -> str | None:
+def _reason_against(criterion: Criterion, humans: HumanLabels) -> str | None:
     if not humans.n_raters:
         return NO_PAIR
     if criterion.scale.labels is None:
@@ -115,14 +128,14 @@ def _reason_against(criterion: Criterion, humans: _Humans) -> str | None:
 
 def _conger(
     criterion: Criterion,
-    humans: _Humans,
+    humans: HumanLabels,
     weights: Mapping[Weights, Matrix],
     seeds: Seeds,
     replicates: int,
 ) -> dict[str, Estimates]:
     if humans.n_raters * len(criterion.labels) > MAX_CELLS:
         return _undefined(("conger_kappa",), weights, TOO_MANY_RATERS)
-    codes = humans.codes(criterion.n_units)
+    codes = humans.table(criterion.n_units)
 
     def statistic(table: Matrix) -> Statistic:
         return conger_statistic(humans.n_raters, table)
@@ -135,14 +148,14 @@ def _conger(
 
 def _cohen(
     criterion: Criterion,
-    humans: _Humans,
+    humans: HumanLabels,
     weights: Mapping[Weights, Matrix],
     seeds: Seeds,
     replicates: int,
 ) -> dict[str, Estimates]:
     if humans.n_raters != 2:
         return _undefined(("cohen_kappa",), weights, NOT_TWO.format(number=humans.n_raters))
-    codes = humans.codes(criterion.n_units)
+    codes = humans.table(criterion.n_units)
     rng = seeds.generator("cohen_kappa")
     statistics: dict[str, ByWeights] = {"cohen_kappa": weighted_cohen_statistic}
     return _by_weights(statistics, weights, codes, criterion, rng=rng, replicates=replicates)
@@ -183,7 +196,9 @@ def _undefined(
     return {name: {kind: undefined(reason) for kind in weights} for name in statistics}
 
 
-def _intraclass(criterion: Criterion, humans: _Humans, seeds: Seeds, replicates: int) -> Estimates:
+def _intraclass(
+    criterion: Criterion, humans: HumanLabels, seeds: Seeds, replicates: int
+) -> Estimates:
     if criterion.values is None:
         return {form: undefined(NO_NUMBERS) for form in "1AC"}
     score = criterion.values[humans.label] - criterion.values[0]
@@ -211,7 +226,7 @@ def _intraclass(criterion: Criterion, humans: _Humans, seeds: Seeds, replicates:
 
 
 def _crossed(
-    criterion: Criterion, humans: _Humans, form: str, **resampling: Unpack[Resampling]
+    criterion: Criterion, humans: HumanLabels, form: str, **resampling: Unpack[Resampling]
 ) -> Estimate:
     """Return the correlation of units that all raters rated, if there are no others to compare."""
     number = criterion.humans.sum(axis=1)

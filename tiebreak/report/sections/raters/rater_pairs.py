@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
@@ -14,6 +13,7 @@ from tiebreak.report.generators import Seeds
 from tiebreak.report.model.raters import PairwiseAgreementSection, RaterPair
 from tiebreak.report.needs import has_ratings
 from tiebreak.report.registry import section
+from tiebreak.report.sections.raters.chance_corrected import HumanLabels
 from tiebreak.scales import MAX_POINTS
 from tiebreak.stats import Estimate, Influence, cohen_kappa, drop_one_influence, pairwise_agreement
 from tiebreak.stats.core.bootstrap import Resampling
@@ -37,31 +37,6 @@ TOO_MANY_RATIOS = (
 TOO_FEW = "Leaving out an annotator needs at least three annotators who gave a label."
 
 
-@dataclass(frozen=True, eq=False)
-class _Human:
-    """Ratings of humans that have a label, as codes, and the names of the raters."""
-
-    unit: Codes
-    rater: Codes
-    label: Codes
-    names: list[str]
-
-    @classmethod
-    def of(cls, criterion: Criterion) -> "_Human":
-        used = criterion.is_human & (criterion.label >= 0)
-        names, rater = criterion.rows.ranked("rater", used)
-        return cls(
-            criterion.unit[used], rater.astype(np.int64), criterion.label[used], names.tolist()
-        )
-
-    def labels_of(self, rater: int, n_units: int) -> Codes:
-        """Return the label that a rater gave each unit, or −1."""
-        labels = np.full(n_units, -1, dtype=np.int64)
-        mask = self.rater == rater
-        labels[self.unit[mask]] = self.label[mask]
-        return labels
-
-
 @section(
     "pairwise_agreement",
     "Annotators two by two",
@@ -75,8 +50,8 @@ def pairwise_agreement_section(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> PairwiseAgreementSection:
     """Return the pairs of annotators with the least agreement."""
-    human = _Human.of(criterion)
-    raters, labels = len(human.names), len(criterion.labels)
+    human = HumanLabels.of(criterion)
+    raters, labels = human.n_raters, len(criterion.labels)
     if raters**2 * max(labels, 1) > MAX_CELLS:
         raise InvalidInput("too_many", TOO_MANY)
     if raters < 2:
@@ -145,19 +120,19 @@ def _kappa(
 )
 def drop_one_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Influence]:
     """Return α without each annotator, with intervals if there are few enough annotators."""
-    human = _Human.of(criterion)
-    if len(human.names) < MIN_RATERS:
+    human = HumanLabels.of(criterion)
+    if human.n_raters < MIN_RATERS:
         raise InvalidInput("too_few", TOO_FEW)
     if criterion.has_many_values and criterion.scale.level == "ratio":
         raise InvalidInput("too_many", TOO_MANY_RATIOS)
     design = DesignWeights.of(criterion)
-    has_intervals = replicates and len(human.names) <= MAX_WITH_INTERVALS
+    has_intervals = replicates and human.n_raters <= MAX_WITH_INTERVALS
     influences = drop_one_influence(
         human.unit,
         human.rater,
         human.label,
         n_units=criterion.n_units,
-        n_raters=len(human.names),
+        n_raters=human.n_raters,
         n_labels=len(criterion.labels),
         level=criterion.scale.level,
         values=criterion.values,
