@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
+from django.db.models import Exists, OuterRef
 
-from annotation.models import Participation, Rating
+from annotation.models import Participation, Rater, Rating
 from annotation.models.rating import EXCLUDING_FLAGS
 from annotation.participant_evidence import is_first, is_translated
 from annotation.services.screening import is_right
@@ -34,9 +35,21 @@ class GivenAnswer:
         return None if duration is None else duration / 1000
 
 
-def answers_page(participation: Participation, number: str | None) -> "Page[Rating]":
-    """Return one page of a participation's answers, in the order in which they were given."""
+def answers_page(
+    participation: Participation, number: str | None, *, alone: bool = False
+) -> "Page[Rating]":
+    """Return one page of a participation's answers, in the order in which they were given.
+
+    With ``alone``, return those about items that others rated, too, and nobody like this one.
+    """
     rows = Rating.objects.filter(assignment__participation=participation).order_by("pk")
+    if alone:
+        same = {"unit": OuterRef("unit"), "criterion": OuterRef("criterion")}
+        others = Rating.objects.in_statistics().filter(rater__kind=Rater.Kind.HUMAN, **same)
+        others = others.exclude(rater=participation.rater_id).order_by()
+        current = rows.filter(superseded=False, nonresponse="", unit__role=Unit.Role.MAIN)
+        agreeing = others.filter(label=OuterRef("label"))
+        rows = current.filter(Exists(others), ~Exists(agreeing))
     shown = rows.select_related("criterion", "assignment__hit", "unit__instance")
     shown = shown.prefetch_related(texts_of("unit__texts"))
     return Paginator(shown, PER_PAGE).get_page(number)

@@ -47,7 +47,8 @@ STAGES = {
 def participant(request: HttpRequest, study: Study, participation_id: str) -> HttpResponse:
     participation = _participation(study, participation_id)
     evidence = evidence_of(participation)
-    page = answers_page(participation, request.GET.get("page"))
+    alone = request.GET.get("answers") == "alone"
+    page = answers_page(participation, request.GET.get("page"), alone=alone)
     right = held_right(request.user, study)
     rater = participation.rater
     context = {
@@ -72,6 +73,7 @@ def participant(request: HttpRequest, study: Study, participation_id: str) -> Ht
         "max_answers": MAX_ANSWERS,
         "exclusion": _exclusion(participation),
         "page": page,
+        "alone": alone,
         "answers": [given_answer(row) for row in page],
         # The platform's IDs identify a person, so only those who recruit see them.
         "shows_ids": right >= Right.CHANGE and rater.erased_at is None,

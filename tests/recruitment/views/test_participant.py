@@ -290,3 +290,17 @@ def test_a_failed_test_stands_with_its_score_where_the_person_is_looked_at(membe
     html = fromstring(member(study, "owner").get(page_of(ann)).text)
     (test,) = html.xpath("//div[@data-attempt='qualification']")
     assert " ".join(test.text_content().split()) == "Test1 of 3 right not passed"
+
+
+def test_answers_that_nobody_else_gave_are_shown_alone(member):
+    """Of six items, another annotator rated one alike and two otherwise, and nobody the rest."""
+    study = study_of(scale="ordinal:1..5")
+    ann, _ = rated(study, "ann", "111111", ms=9000), rated(study, "bob", "122", ms=9000)
+    otherwise = set(Rating.objects.filter(label="2").values_list("unit", flat=True))
+    assert otherwise < set(Rating.objects.filter(rater=ann.rater).values_list("unit", flat=True))
+    client = member(study, "analyst")
+    alone = client.get(page_of(ann), {"answers": "alone"}).context["answers"]
+    assert {answer.rating.unit_id for answer in alone} == otherwise
+    page = client.get(page_of(ann))
+    assert len(page.context["answers"]) == 6
+    assert "answers=alone" in page.text
