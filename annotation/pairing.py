@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from studies.models import Study
 
@@ -112,6 +111,6 @@ def unconnected_groups(systems: Iterable[int], pairs: Iterable[tuple[int, int]])
     known = list(systems)
     index = {system: i for i, system in enumerate(known)}
     edges = np.array([(index[a], index[b]) for a, b in pairs], dtype=int).reshape(-1, 2)
-    graph = coo_array((np.ones(len(edges)), edges.T), shape=(len(known), len(known)))
-    _, labels = connected_components(graph, directed=False)
+    graph = scipy.sparse.coo_array((np.ones(len(edges)), edges.T), shape=(len(known), len(known)))
+    _, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
     return [[s for s, label in zip(known, labels, strict=True) if label == n] for n in set(labels)]

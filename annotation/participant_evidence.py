@@ -11,8 +11,8 @@ from itertools import groupby
 from statistics import geometric_mean
 from typing import Any
 
+import scipy
 from django.db.models import QuerySet
-from scipy.stats import binomtest
 
 from annotation.models import Participation, Rater, Rating
 from annotation.services.screening import CheckRecord, check_record, check_records
@@ -241,7 +241,8 @@ def _first_text(shown: Sequence[tuple[Rating, Choice]]) -> Sign:
     sides = [choice.side for _, choice in shown if choice.side]
     n = len(sides)
     first = sides.count("first")
-    share, is_unusual = _share(first, n), bool(n and binomtest(first, n).pvalue < UNLIKELY)
+    share = _share(first, n)
+    is_unusual = bool(n and scipy.stats.binomtest(first, n).pvalue < UNLIKELY)
     rule = f"chance alone would give so uneven a share with p < {UNLIKELY}"
     return Sign("first-text", share, n, None, is_unusual, rule)
 

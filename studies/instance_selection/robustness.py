@@ -7,8 +7,8 @@ similarities are averaged, and τ the temperature.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
 
 from studies.instance_selection.temperatures import Pair, pairs_at_temperatures, some_instances
 from studies.models import Generation, SeparabilityScore, Study
@@ -121,6 +121,6 @@ def _deltas(
 
 def _variant(name: str, whole: NDArray[np.float64], part: NDArray[np.float64]) -> Variant:
     is_flat = len(whole) < 3 or np.ptp(whole) == 0 or np.ptp(part) == 0
-    rho = np.nan if is_flat else float(spearmanr(whole, part).statistic)
+    rho = np.nan if is_flat else float(scipy.stats.spearmanr(whole, part).statistic)
     difference = float(np.abs(whole - part).mean())
     return Variant(name, len(whole), float(part.mean()), rho, difference)

@@ -1,6 +1,9 @@
+import os
 import subprocess
 import sys
 import tomllib
+
+import pytest
 
 from tests.paths import ROOT
 
@@ -25,3 +28,26 @@ def test_every_package_has_a_layer_and_no_exception():
     assert "ignore_imports" not in layers
     here = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert here - {"tests", "benchmarks", "deploy"} == set(PACKAGES)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import django; django.setup(); import config.urls",
+        "import config.celery as c; c.app.loader.import_default_modules()",
+        "from tiebreak.cli import main; main(['--help'])",
+    ],
+)
+def test_only_what_computes_statistics_waits_for_scipy_s_parts(program):
+    tell = "import atexit, sys; atexit.register(lambda: print(*sys.modules))\n"
+    result = subprocess.run(
+        [sys.executable, "-c", tell + program],
+        cwd=ROOT,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(result.stdout.splitlines()[-1].split())
+    assert "scipy" in loaded
+    assert not loaded & {"scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"}

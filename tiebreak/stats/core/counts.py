@@ -6,7 +6,7 @@ from typing import Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.validation import (
@@ -131,7 +131,7 @@ class Patterns:
     """Number of units that have each row; shape (n_patterns,)."""
     representatives: IntArray
     """Index of the first unit that has each row; shape (n_patterns,)."""
-    membership: csr_array | None
+    membership: "scipy.sparse.csr_array | None"
     """Number of units in each distinct cluster that have each row; None if clusters are units;
     shape (n_distinct_clusters, n_patterns)."""
     multiplicities: IntArray
@@ -225,7 +225,9 @@ def as_patterns(
     return counts
 
 
-def _collapse(row: IntArray, groups: IntArray, n_rows: int) -> tuple[csr_array, IntArray]:
+def _collapse(
+    row: IntArray, groups: IntArray, n_rows: int
+) -> tuple["scipy.sparse.csr_array", IntArray]:
     """Return the distinct clusters and their multiplicities.
 
     ``row`` contains the index of each unit's distinct row, and ``groups`` its cluster. A cluster is
@@ -239,7 +241,8 @@ def _collapse(row: IntArray, groups: IntArray, n_rows: int) -> tuple[csr_array, 
     sizes = np.concatenate([np.full(len(block), block.shape[1]) for block in blocks])
     starts = np.concatenate([[0], np.cumsum(sizes)])
     columns = np.concatenate([block.ravel() for block in blocks])
-    membership = csr_array((np.ones(len(columns)), columns, starts), shape=(len(sizes), n_rows))
+    cells = (np.ones(len(columns)), columns, starts)
+    membership = scipy.sparse.csr_array(cells, shape=(len(sizes), n_rows))
     membership.sum_duplicates()
     return membership, np.concatenate(multiplicities)
 

@@ -5,7 +5,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, stdtrit
+import scipy
 
 from tiebreak.stats.core.results import NAN, Estimate
 
@@ -87,7 +87,7 @@ def mean_estimate(
         low, high = exact_interval(point.value, size, bounds, confidence_level)
         return replace(point, low=low, high=high, method=point.method.format(EXACT))
     error = sqrt(variance)
-    half_width = float(stdtrit(size - 1, (1 + confidence_level) / 2)) * error
+    half_width = float(scipy.special.stdtrit(size - 1, (1 + confidence_level) / 2)) * error
     low, high = logit_interval(point.value, half_width, bounds)
     method = point.method.format(f"t{LOGIT}")
     return replace(point, low=low, high=high, standard_error=error, method=method)
@@ -121,6 +121,7 @@ def exact_interval(
     low, width, tail = bounds[0], bounds[1] - bounds[0], (1 - confidence_level) / 2
     failures = size * min(max((bounds[1] - value) / width, 0.0), 1.0)
     successes = size - failures
-    least = betaincinv(successes, failures + 1, tail) if successes > _ROUNDING else 0.0
-    most = betaincinv(successes + 1, failures, 1 - tail) if failures > _ROUNDING else 1.0
+    quantile = scipy.special.betaincinv
+    least = quantile(successes, failures + 1, tail) if successes > _ROUNDING else 0.0
+    most = quantile(successes + 1, failures, 1 - tail) if failures > _ROUNDING else 1.0
     return low + width * float(least), low + width * float(most)

@@ -11,7 +11,7 @@ from functools import cached_property
 from math import sqrt
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from tiebreak.stats.core.counts import Resampled
 from tiebreak.stats.core.independence import drop_unreliable_interval
@@ -27,12 +27,14 @@ NO_SPREAD = (
 _ROUNDING = 1e-9
 
 
-def sparse_rows(entries: Sequence[tuple[IntArray, FloatArray]], columns: int) -> csr_array:
+def sparse_rows(
+    entries: Sequence[tuple[IntArray, FloatArray]], columns: int
+) -> "scipy.sparse.csr_array":
     """Return a sparse matrix from entries, each of which has a column and a value for each row."""
     number, n_rows = len(entries), len(entries[0][0])
     column, value = (np.stack(parts, axis=1).ravel() for parts in zip(*entries, strict=True))
     starts = np.arange(0, number * n_rows + 1, number)
-    return csr_array((value, column, starts), shape=(n_rows, columns))
+    return scipy.sparse.csr_array((value, column, starts), shape=(n_rows, columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +48,9 @@ class Linearised:
     """
 
     values: FloatArray
-    scores: csr_array
+    scores: "scipy.sparse.csr_array"
     influence: FloatArray
-    enters: csr_array
+    enters: "scipy.sparse.csr_array"
     instance: IntArray
     rater: IntArray | None = None
     resampled: Resampled = "instance"
@@ -163,7 +165,7 @@ class _Grouping:
         if group.max(initial=-1) + 1 < len(group):
             rows = np.arange(len(group))
             shape = (int(group.max()) + 1, len(group))
-            member = csr_array((np.ones(len(group)), (group, rows)), shape=shape)
+            member = scipy.sparse.csr_array((np.ones(len(group)), (group, rows)), shape=shape)
             sums, weights = member @ sums, member @ weights
         total, squares = weights.sum(axis=0), weights.power(2).sum(axis=0)
         sizes = np.round(total**2 / np.maximum(squares, np.finfo(float).tiny), 9)

@@ -1,6 +1,6 @@
 """The interval of a proportion."""
 
-from scipy.stats import binomtest
+import scipy
 
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.validation import check_at_least, check_resampling
@@ -17,5 +17,5 @@ def wilson_interval(
     check_at_least(successes, 0, name="successes")
     check_at_least(n, max(successes, 1), name="n")
     check_resampling(0, confidence_level, None)
-    low, high = binomtest(successes, n).proportion_ci(confidence_level, method="wilson")
+    low, high = scipy.stats.binomtest(successes, n).proportion_ci(confidence_level, method="wilson")
     return float(low), float(high)

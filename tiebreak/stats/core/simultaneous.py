@@ -12,8 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array
-from scipy.stats import t as student_t
+import scipy
 
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL, generator_for
 from tiebreak.stats.core.groups import n_distinct, numbered
@@ -322,7 +321,7 @@ def _covariance(
     rows = np.concatenate([column.group for column in columns])
     column_of = np.repeat(np.arange(len(columns)), [len(column.group) for column in columns])
     data = np.concatenate([column.change for column in columns])
-    changes = csc_array(
+    changes = scipy.sparse.csc_array(
         (data, (rows, column_of)), shape=(int(all_codes.max(initial=-1)) + 1, len(columns))
     )
     return (changes.T @ changes).toarray(), np.array([column.n_effective for column in columns])
@@ -352,7 +351,8 @@ def _draws(m: int) -> FloatArray:
 
 def _signs(differences: Joint, level: float) -> IntArray:
     """Return 1 or −1 for differences that are shown to be above or below 0, and 0 for others."""
-    half_width = student_t.ppf((1 + level) / 2, differences.freedom) * np.sqrt(differences.variance)
+    quantile = scipy.stats.t.ppf((1 + level) / 2, differences.freedom)
+    half_width = quantile * np.sqrt(differences.variance)
     has_enough = differences.n_instances >= MIN_CLUSTERS
     is_shown = has_enough & (np.abs(differences.value) > half_width)
     fewest = np.minimum(differences.n_instances, differences.n_raters)

@@ -10,7 +10,7 @@ from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
@@ -338,7 +338,7 @@ class Spread:
         """Return the interval around a value, and the name of the scale that it was made on."""
         if not self.variance and bounds is not None:
             return *exact_interval(value, self.freedom, bounds, confidence_level), ""
-        quantile = float(stdtrit(self.freedom, (1 + confidence_level) / 2))
+        quantile = float(scipy.special.stdtrit(self.freedom, (1 + confidence_level) / 2))
         half_width = quantile * sqrt(self.variance)
         if bounds is None or not bounds[0] < value < bounds[1]:
             return value - half_width, value + half_width, ""

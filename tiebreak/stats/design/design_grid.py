@@ -6,8 +6,7 @@ from functools import cache, partial
 from math import ceil, isfinite
 
 import numpy as np
-from scipy.special import expit, logit, ndtri, stdtrit
-from scipy.stats.qmc import Sobol
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
@@ -209,8 +208,8 @@ def _smallest(
 @cache
 def _scores() -> FloatArray:
     """Return normal scores of the studies: of their variances by instance and rater, and their means."""
-    points = Sobol(3, rng=np.random.default_rng(0)).random_base2(LOG_STUDIES)
-    return np.asarray(ndtri(points).T)
+    points = scipy.stats.qmc.Sobol(3, rng=np.random.default_rng(0)).random_base2(LOG_STUDIES)
+    return np.asarray(scipy.special.ndtri(points).T)
 
 
 def _chi_square(freedom: FloatArray, score: FloatArray) -> FloatArray:
@@ -261,8 +260,10 @@ class _Designs:
             true = whole / n + pilot.rater / raters
             variance, freedom = pooled_variance((variance, by_rater, by_cell), (instances, raters))
         value = np.clip(pilot.mean + np.sqrt(true) * of_mean, NEAR_A_BOUND, 1 - NEAR_A_BOUND)
-        half_width = stdtrit(freedom, level) * np.sqrt(variance) / (value * (1 - value))
-        return expit(logit(value) - half_width), expit(logit(value) + half_width)
+        quantile = scipy.special.stdtrit(freedom, level)
+        half_width = quantile * np.sqrt(variance) / (value * (1 - value))
+        expit, logit = scipy.special.expit, scipy.special.logit(value)
+        return expit(logit - half_width), expit(logit + half_width)
 
     def option(self, pair: tuple[int, int], n: int, raters: int, maximum: int) -> DesignOption:
         share, more = self.further

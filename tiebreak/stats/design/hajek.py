@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student_t
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL, NO_WIDTH
@@ -289,7 +289,7 @@ def instances_saved(
     error, df = _log_saving_error(totals / probability, size / probability, totals, size, control)
     if not (np.isfinite(error) and error > 0):
         return replace(point, reason=NO_WIDTH)
-    n, half_width = point.n, float(student_t.ppf((1 + confidence_level) / 2, df)) * error
+    n, half_width = point.n, float(scipy.stats.t.ppf((1 + confidence_level) / 2, df)) * error
     low, high = ((point.value + n) * exp(end) - n for end in (-half_width, half_width))
     method = f"{point.method}, t of the log ratio, jackknife over instances by phase"
     return replace(point, low=low, high=high, method=method, stated_scope=Scope("dataset"))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student_t
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
@@ -448,7 +448,7 @@ def _with_jackknife(value: float, left_out: FloatArray, confidence_level: float)
     error = float(np.sqrt((n - 1) / n * np.sum((logs - logs.mean()) ** 2)))
     if not error > 0:
         return Estimate(value, n=n, reason=NO_DIFFERENCE)
-    half_width = float(student_t.ppf((1 + confidence_level) / 2, n - 1)) * error
+    half_width = float(scipy.stats.t.ppf((1 + confidence_level) / 2, n - 1)) * error
     estimate = Estimate(
         value,
         value * np.exp(-half_width),

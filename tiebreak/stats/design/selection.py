@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import hypergeom
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.ranges import RANGES, range_edges, range_of
@@ -297,7 +297,7 @@ class _SamplingDesign:
             return np.full(total, (n_control + n) / total)
         if self._design == "top":
             # An instance is selected if enough instances with a higher δ are in the control sample.
-            selected = hypergeom.sf(self._rank - n, total - 1, self._rank, n_control)
+            selected = scipy.stats.hypergeom.sf(self._rank - n, total - 1, self._rank, n_control)
             inclusion: FloatArray = share + (1 - share) * selected
             return inclusion
         summed, times = np.zeros(total), np.zeros(total)

@@ -7,8 +7,7 @@ from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
-from scipy.special import logit
-from scipy.stats import t as student_t
+import scipy
 
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.independence import MIN_CLUSTERS, too_few_clusters
@@ -105,7 +104,7 @@ def neighbours(
     pairs = list(combinations(order, 2))
     every = joint.differences(pairs)
     level = joint_level(every, confidence_level)
-    half_widths = student_t.ppf((1 + level) / 2, every.freedom) * np.sqrt(every.variance)
+    half_widths = scipy.stats.t.ppf((1 + level) / 2, every.freedom) * np.sqrt(every.variance)
     of_pair = {pair: k for k, pair in enumerate(pairs)}
     following = [of_pair[pair] for pair in pairwise(order)]
     return tuple(
@@ -189,7 +188,8 @@ def smallest_difference(rate: Estimate, *, power: float = POWER) -> Estimate:
         return undefined(ALL_ALIKE, n=rate.n)
     half_width = (rate.high - rate.low) / 2
     if 0 < rate.low < rate.high < 1:  # intervals are made on the logit scale
-        half_width = float(logit(rate.high) - logit(rate.low)) / 2 * spread
+        low, high = scipy.special.logit([rate.low, rate.high]).tolist()
+        half_width = (high - low) / 2 * spread
     even = sqrt(0.25 / spread)
     least = 2 * (half_width + NormalDist().inv_cdf(power) * error) * even
     if least >= 1:

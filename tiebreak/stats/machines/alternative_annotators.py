@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control, t as student_t
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
@@ -403,7 +403,8 @@ def _rates(
         return np.full((len(epsilons), machines), NAN), NAN, 0
     p_values = _p_values(annotator, advantages, effective, np.array(epsilons))[:, tested]
     p_values = p_values.reshape(len(epsilons), machines, -1)
-    replaced = false_discovery_control(p_values, axis=-1, method="by") <= FALSE_DISCOVERY_RATE
+    adjusted = scipy.stats.false_discovery_control(p_values, axis=-1, method="by")
+    replaced = adjusted <= FALSE_DISCOVERY_RATE
     probability = np.bincount(annotator, weights=advantages.weight * advantages.machine) / total
     return replaced.mean(axis=-1), float(probability[tested].mean()), int(tested.sum())
 
@@ -421,5 +422,5 @@ def _p_values(
     excess = mean - epsilons[:, None]
     limit = np.where(excess < 0, -np.inf, np.inf)
     t = np.where(error > 0, excess / np.where(error > 0, error, 1), limit)
-    p_values: FloatArray = student_t.cdf(t, np.maximum(effective - 1, 1))
+    p_values: FloatArray = scipy.stats.t.cdf(t, np.maximum(effective - 1, 1))
     return p_values

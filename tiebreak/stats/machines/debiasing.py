@@ -7,7 +7,7 @@ from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import Resampling, RowStatistic, estimate_each, ratio
@@ -258,7 +258,7 @@ def prior_shift(first: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> f
     def excess(log: float) -> float:
         return _mean(shifted(shares, math.exp(log)), weight) - 0.5
 
-    return math.exp(brentq(excess, -_WIDEST, _WIDEST))
+    return math.exp(scipy.optimize.brentq(excess, -_WIDEST, _WIDEST))
 
 
 def shifted(first: npt.ArrayLike, alpha: float) -> FloatArray:

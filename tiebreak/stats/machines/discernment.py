@@ -9,7 +9,7 @@ from math import log
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import wilcoxon
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.results import Estimate, undefined
@@ -149,7 +149,7 @@ def _signed_rank(differences: FloatArray, zero_method: str) -> Estimate:
         return undefined(NO_PAIRS)
     if not known.any():
         return Estimate(1.0, n=len(known), method=method)
-    p = wilcoxon(known, alternative="greater", zero_method=zero_method).pvalue
+    p = scipy.stats.wilcoxon(known, alternative="greater", zero_method=zero_method).pvalue
     return Estimate(float(p), n=len(known), method=method)
 
 

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.groups import n_distinct
@@ -156,7 +156,7 @@ def bounded_weights(variance: FloatArray, covariance: FloatArray, labels: int) -
         values, vectors = np.linalg.eigh(correlation + ridge)
         root = np.sqrt(np.maximum(values, ROUNDING))
         target = vectors.T @ (covariance[varies] / scale) / root
-        weights[varies] = nnls(root[:, None] * vectors.T, target)[0] / scale
+        weights[varies] = scipy.optimize.nnls(root[:, None] * vectors.T, target)[0] / scale
     return np.asarray(weights / max(1.0, weights.sum()))
 
 

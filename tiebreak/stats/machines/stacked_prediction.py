@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student_t
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
@@ -163,7 +163,7 @@ def stacked_mean(
             "wrong_shape", "predictions and unlabelled must have a column for each machine."
         )
     n, n_instances = len(sample.labels), n_distinct(sample.groups)
-    quantile = float(student_t.ppf((1 + confidence_level) / 2, max(n_instances - 1, 1)))
+    quantile = float(scipy.stats.t.ppf((1 + confidence_level) / 2, max(n_instances - 1, 1)))
     classical = classical_mean(sample, 1, quantile, "t")
     estimate, weights = _stacked(sample, quantile)
     return StackedMean(estimate, classical, weights, n, len(sample.unlabelled))

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+import scipy
 
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL, REPLICATES, bootstrap_estimate
 from tiebreak.stats.core.counts import Patterns, Resampled
@@ -355,12 +355,12 @@ class _PairTable:
         plays = (first == system) | (second == system) if system < self.systems else first >= 0
         return self.patterns.clusters_with(plays)
 
-    def _sum_matrix(self, pair: IntArray, outcomes: FloatArray) -> csr_array:
+    def _sum_matrix(self, pair: IntArray, outcomes: FloatArray) -> "scipy.sparse.csr_array":
         """Return the matrix that maps row counts to weighted outcomes, 3 for each pair."""
         rows = (3 * pair[:, None] + np.arange(3)).ravel()
         columns = np.repeat(np.arange(len(pair)), 3)
         shape = (3 * len(self._pairs), len(pair))
-        return csr_array((outcomes.ravel(), (rows, columns)), shape=shape)
+        return scipy.sparse.csr_array((outcomes.ravel(), (rows, columns)), shape=shape)
 
     @property
     def batch(self) -> int:

@@ -7,8 +7,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.validation import (
@@ -108,8 +107,9 @@ def _coded(
 
 def _check_connected(games: Games) -> None:
     size = len(games.names)
-    edges = csr_array((np.ones(len(games.first)), (games.first, games.second)), shape=(size, size))
-    n_components, component_of = connected_components(edges, directed=False)
+    cells = (np.ones(len(games.first)), (games.first, games.second))
+    edges = scipy.sparse.csr_array(cells, shape=(size, size))
+    n_components, component_of = scipy.sparse.csgraph.connected_components(edges, directed=False)
     if n_components > 1:
         names = np.array(games.names)
         groups = [", ".join(names[component_of == index]) for index in range(n_components)]

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, diags_array, hstack
-from scipy.special import expit
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
@@ -205,7 +204,7 @@ class _Design:
     first: IntArray
     second: IntArray
 
-    def matrix(self, columns: Sequence[FloatArray]) -> csr_array:
+    def matrix(self, columns: Sequence[FloatArray]) -> "scipy.sparse.csr_array":
         """Return the regressors, shape (ratings, systems + covariates)."""
         ones, size = np.ones(len(self.first)), self.systems + len(columns)
         covariates = [(np.full(len(ones), self.systems + k), x) for k, x in enumerate(columns)]
@@ -234,10 +233,10 @@ class _Fit:
     """Maximum likelihood estimates: the strengths, whose mean is 0, and then the effects."""
 
     design: _Design
-    regressors: csr_array
+    regressors: "scipy.sparse.csr_array"
     weight: FloatArray
     parameters: FloatArray
-    scores: csr_array
+    scores: "scipy.sparse.csr_array"
     inverse: FloatArray
 
     @classmethod
@@ -251,8 +250,8 @@ class _Fit:
             raise InvalidInput("too_few", message)
         regressors = design.matrix(columns)
         fitted, information = _maximum(regressors, value, weight, design.systems)
-        residual = weight * (value - expit(regressors @ fitted))
-        scores = csr_array(diags_array(residual) @ regressors)
+        residual = weight * (value - scipy.special.expit(regressors @ fitted))
+        scores = scipy.sparse.csr_array(scipy.sparse.diags_array(residual) @ regressors)
         inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
         return cls(design, regressors, weight, fitted, scores, inverse)
 
@@ -260,7 +259,8 @@ class _Fit:
         """Return the strengths and the effects of covariates."""
         effects = len(self.parameters) - self.design.systems
         every = [(np.full(len(self.weight), k), self.weight) for k in range(effects)]
-        enters = csr_array(hstack([self._played(), sparse_rows(every, effects)]))
+        blocks = [self._played(), sparse_rows(every, effects)]
+        enters = scipy.sparse.csr_array(scipy.sparse.hstack(blocks))
         return self._of(groups, self.parameters, self.scores, self.inverse, enters)
 
     def rates(self, groups: _Groups, value: FloatArray) -> Linearised:
@@ -272,30 +272,30 @@ class _Fit:
             design.systems,
         )
         rate = wins.sum(axis=0) / total
-        deviations = csr_array(wins - played @ diags_array(rate))
+        deviations = scipy.sparse.csr_array(wins - played @ scipy.sparse.diags_array(rate))
         return self._of(groups, rate, deviations, np.diag(1 / total), played)
 
     def controlled(self, groups: _Groups) -> Linearised:
         """Return the expected win rates if all covariates were 0."""
         design, theta, played = self.design, self.parameters[: self.design.systems], self._played()
-        chance = expit(theta[design.first] - theta[design.second])
+        chance = scipy.special.expit(theta[design.first] - theta[design.second])
         expected = sparse_rows(
             [(design.first, self.weight * chance), (design.second, self.weight * (1 - chance))],
             design.systems,
         )
         total = played.sum(axis=0)
         rate = expected.sum(axis=0) / total
-        deviations = csr_array(expected - played @ diags_array(rate))
-        slope = diags_array(self.weight * chance * (1 - chance)) @ self.regressors
+        deviations = scipy.sparse.csr_array(expected - played @ scipy.sparse.diags_array(rate))
+        slope = scipy.sparse.diags_array(self.weight * chance * (1 - chance)) @ self.regressors
         # A strength raises its own rate and lowers those of the opponents.
         gradient = (self.regressors.T @ slope).toarray()[: design.systems, : design.systems]
         influence = np.vstack(
             [self.inverse[:, : design.systems] @ (gradient / total[:, None]).T, np.diag(1 / total)]
         )
-        scores = csr_array(hstack([self.scores, deviations]))
+        scores = scipy.sparse.csr_array(scipy.sparse.hstack([self.scores, deviations]))
         return self._of(groups, rate, scores, influence, played)
 
-    def _played(self) -> csr_array:
+    def _played(self) -> "scipy.sparse.csr_array":
         """Return the weights of ratings by the systems that they compare."""
         pairs = [(self.design.first, self.weight), (self.design.second, self.weight)]
         return sparse_rows(pairs, self.design.systems)
@@ -304,24 +304,24 @@ class _Fit:
     def _of(
         groups: _Groups,
         values: FloatArray,
-        scores: csr_array,
+        scores: "scipy.sparse.csr_array",
         influence: FloatArray,
-        enters: csr_array,
+        enters: "scipy.sparse.csr_array",
     ) -> Linearised:
         return Linearised(values, scores, influence, enters, groups.instance, groups.rater)
 
 
 def _maximum(
-    regressors: csr_array, value: FloatArray, weight: FloatArray, systems: int
+    regressors: "scipy.sparse.csr_array", value: FloatArray, weight: FloatArray, systems: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the maximum by Newton's method with step halving, and the information matrix."""
     fitted = np.zeros(regressors.shape[1])
     total = float(weight.sum())
     for _ in range(MAX_STEPS):
         logit = regressors @ fitted
-        chance = expit(logit)
+        chance = scipy.special.expit(logit)
         gradient = regressors.T @ (weight * (value - chance))
-        spread = diags_array(weight * chance * (1 - chance))
+        spread = scipy.sparse.diags_array(weight * chance * (1 - chance))
         information = (regressors.T @ (spread @ regressors)).toarray()
         # A shift of all strengths changes nothing; this keeps their mean at 0.
         scale = np.trace(information[:systems, :systems]) / systems
@@ -336,7 +336,7 @@ def _maximum(
 
 
 def _halved(
-    regressors: csr_array,
+    regressors: "scipy.sparse.csr_array",
     value: FloatArray,
     weight: FloatArray,
     start: FloatArray,

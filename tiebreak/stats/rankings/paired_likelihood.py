@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from tiebreak.stats.core.results import NAN
 from tiebreak.stats.core.validation import FloatArray
@@ -122,7 +121,9 @@ def _has_maximum(wins: FloatArray, ties: FloatArray) -> bool:
 
 
 def _strong_components(beats: FloatArray) -> tuple[int, npt.NDArray[np.int32]]:
-    number, component_of = connected_components(csr_array(beats > 0), connection="strong")
+    number, component_of = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.csr_array(beats > 0), connection="strong"
+    )
     return int(number), component_of
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.stats
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.results import NAN, Estimate, undefined

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL, replicate_estimate
@@ -181,6 +181,7 @@ def _ranks(
     values = np.array([score.value for score in scores.values()])
     if not len(values) or np.isnan(values).all():
         return {name: undefined(score.reason or NO_SCORE) for name, score in scores.items()}
+    rankdata = scipy.stats.rankdata
     point_ranks = rankdata(-values, nan_policy="omit")
     drawn_ranks = rankdata(-table, axis=1, nan_policy="propagate") if len(table) else table
     reasons = (s.reason for s in scores.values() if s.is_defined and not s.has_interval)

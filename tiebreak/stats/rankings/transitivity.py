@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.stats import chi2
+import scipy
 
 from tiebreak.stats.core.independence import MIN_CLUSTERS, effective_size, too_few_clusters
 from tiebreak.stats.core.results import NAN, Estimate, undefined
@@ -252,7 +251,7 @@ class _Deviations:
     def covariance(self, pairs: int) -> FloatArray:
         """Return the covariance of the pairs' sums, from the variation between instances."""
         n = self.n_clusters
-        sums = csr_array((self.values, (self.cluster, self.pair)), shape=(n, pairs))
+        sums = scipy.sparse.csr_array((self.values, (self.cluster, self.pair)), shape=(n, pairs))
         return np.asarray((sums.T @ sums).toarray() * (n / (n - 1)))
 
 
@@ -280,7 +279,7 @@ def _p_value(
     freedom = mean**2 / squares
     statistic = float(residual @ residual) * freedom / mean
     method = METHOD.format(clusters=deviations.n_clusters)
-    return Estimate(float(chi2.sf(statistic, freedom)), n=pairs, method=method)
+    return Estimate(float(scipy.stats.chi2.sf(statistic, freedom)), n=pairs, method=method)
 
 
 def _wins(games: Games, weight: FloatArray) -> FloatArray:

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.special import expit, logit
-from scipy.stats import t as student_t
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.counts import count_matrix
@@ -25,8 +23,6 @@ MAX_STEPS = 500
 TOLERANCE = 1e-8
 DENSE_CELLS, DENSE_CELLS_PER_RATING = 1_000_000, 40
 GROUPS, STEPS_AGAIN = 10, 100  # steps after which a fit without a group may stop short of its end
-MIN_GAIN = float(student_t.ppf(0.95, GROUPS - 1))
-T_OF_INTERVAL = float(student_t.ppf(0.975, GROUPS - 1))
 METHOD = f"jackknife over {GROUPS} groups of instances, t on the logit scale"
 
 
@@ -142,7 +138,7 @@ def rater_accuracies(
     the numbers of units, raters and labels. Intervals come from the jackknife over groups, by t on the
     logit scale. The last array, shape (2,), has t statistics of the gain in log-likelihood of the group
     left out: over one confusion matrix common to all raters, and over no true label at all, where each
-    rater has own shares of labels. Only above `MIN_GAIN` do accuracies of single raters mean anything.
+    rater has own shares of labels. Only above `min_gain` do accuracies of single raters mean anything.
     """
     n_units, n_raters, n_labels = shape
     names = {"n_units": n_units, "n_raters": n_raters, "n_labels": n_labels}
@@ -150,7 +146,7 @@ def rater_accuracies(
     kept = clusters[:, None] % GROUPS != np.arange(GROUPS)
     counts = count_matrix(units, labels, n_units=n_units, n_labels=n_labels)
     parts = _fits(_matrix(units, raters, labels, shape), counts, kept, SMOOTHING, STEPS_AGAIN)
-    alike = _fits(csr_array(counts), counts, kept, SMOOTHING, STEPS_AGAIN)
+    alike = _fits(scipy.sparse.csr_array(counts), counts, kept, SMOOTHING, STEPS_AGAIN)
     gains = np.zeros((GROUPS, 2))
     for g, (part, common) in enumerate(zip(parts, alike, strict=True)):
         out = ~kept[units, g]
@@ -171,6 +167,11 @@ def rater_accuracies(
     return fit, [*map(_with_interval, fit.accuracy, errors_of, n)], t
 
 
+def min_gain() -> float:
+    """Return the t statistic above which a gain is more than chance, by a one-sided test at 5%."""
+    return float(scipy.special.stdtrit(GROUPS - 1, 0.95))
+
+
 def _log_likelihood(
     units: IntArray, raters: IntArray, labels: IntArray, prior: FloatArray, confusion: FloatArray
 ) -> float:
@@ -182,22 +183,22 @@ def _log_likelihood(
 
 def _with_interval(accuracy: float, error: float, n: int) -> Estimate:
     value = min(max(float(accuracy), 1e-6), 1 - 1e-6)
-    half = T_OF_INTERVAL * error / (value * (1 - value))
-    low, high = expit(logit(value) + np.array([-half, half])).tolist()
+    half = scipy.special.stdtrit(GROUPS - 1, 0.975) * error / (value * (1 - value))
+    low, high = scipy.special.expit(scipy.special.logit(value) + np.array([-half, half])).tolist()
     return Estimate(float(accuracy), low, high, float(error), int(n), METHOD)
 
 
 def _matrix(
     units: IntArray, raters: IntArray, labels: IntArray, shape: tuple[int, int, int]
-) -> csr_array:
+) -> "scipy.sparse.csr_array":
     """Return the ratings with a column for each rater and label."""
     n_units, n_raters, n_labels = shape
     cells = (np.ones(len(units)), (units, raters * n_labels + labels))
-    return csr_array(cells, shape=(n_units, n_raters * n_labels))
+    return scipy.sparse.csr_array(cells, shape=(n_units, n_raters * n_labels))
 
 
 def _fits(
-    sparse: csr_array,
+    sparse: "scipy.sparse.csr_array",
     counts: IntArray,
     kept: npt.NDArray[np.bool_],
     smoothing: float,
@@ -236,7 +237,7 @@ def _fits(
 
 
 def _fitted(
-    ratings: csr_array | FloatArray,
+    ratings: "scipy.sparse.csr_array | FloatArray",
     rated: npt.NDArray[np.bool_],
     estimates: tuple[FloatArray, FloatArray, FloatArray, float],
     *,
@@ -263,7 +264,7 @@ def _fitted(
 
 
 def _parameters(
-    ratings: csr_array | FloatArray, posterior: FloatArray, smoothing: float
+    ratings: "scipy.sparse.csr_array | FloatArray", posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the priors and the confusion matrices, given the posteriors (the M step).
 
@@ -282,7 +283,7 @@ def _parameters(
 
 
 def _posterior(
-    ratings: csr_array | FloatArray,
+    ratings: "scipy.sparse.csr_array | FloatArray",
     prior: FloatArray,
     confusion: FloatArray,
     rated: npt.NDArray[np.bool_],
@@ -317,7 +318,7 @@ def _log(shares: FloatArray) -> FloatArray:
         return np.log(shares)
 
 
-def _undefined(ratings: csr_array, labels: int) -> DawidSkene:
+def _undefined(ratings: "scipy.sparse.csr_array", labels: int) -> DawidSkene:
     """Return the estimates without ratings."""
     units, raters = ratings.shape[0], ratings.shape[1] // labels
     return DawidSkene(

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+import scipy
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.core.results import Estimate, mapped, undefined
@@ -67,6 +67,7 @@ def majority_agreement(kappa: Estimate, shares: npt.ArrayLike, *, ratings: int) 
     counts = _compositions(ratings, len(pi))
     top = counts == counts.max(axis=1, keepdims=True)
     chosen = top / top.sum(axis=1, keepdims=True)
+    gammaln = scipy.special.gammaln
     ways = gammaln(ratings + 1) - gammaln(counts + 1).sum(axis=1)
 
     def probability(value: float) -> float:

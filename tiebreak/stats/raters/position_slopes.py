@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student_t
+import scipy
 
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.groups import n_distinct, numbered
@@ -177,5 +177,5 @@ def _with_interval(slope: Estimate, spread: _Spread, confidence_level: float) ->
 def _ends(
     value: float, variance: float, freedom: float, confidence_level: float
 ) -> tuple[float, float]:
-    half_width = float(student_t.ppf((1 + confidence_level) / 2, freedom)) * sqrt(variance)
+    half_width = float(scipy.stats.t.ppf((1 + confidence_level) / 2, freedom)) * sqrt(variance)
     return value - half_width, value + half_width

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+import scipy
 
 from tiebreak.stats.core.bootstrap import AnyStatistic, RowStatistic, Statistic, ratio
 from tiebreak.stats.core.validation import FloatArray, IntArray, as_values
@@ -134,8 +134,8 @@ def _spearman(weights: FloatArray, x: IntArray, y: IntArray, shape: tuple[int, i
     """Return Spearman's ρ of pairs; the last axis of ``weights`` has one weight for each pair."""
     sides = []
     for codes, size in zip((x, y), shape, strict=True):
-        columns = np.arange(len(codes))
-        one_hot = csr_array((np.ones(len(codes)), (codes, columns)), shape=(size, len(codes)))
+        n = len(codes)
+        one_hot = scipy.sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(size, n))
         marginals = (one_hot @ weights.T).T
         sides.append((_centred_ranks(marginals)[..., codes], _varies(marginals)))
     (a, a_varies), (b, b_varies) = sides

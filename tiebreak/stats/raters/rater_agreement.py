@@ -7,7 +7,7 @@ from typing import Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, diags_array
+import scipy
 
 from tiebreak.scales import MAX_POINTS, Level
 from tiebreak.stats.core.bootstrap import (
@@ -126,11 +126,13 @@ def pairwise_agreement(
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
     of_label = [
-        csr_array((np.ones(int(mask.sum())), (rater[mask], unit[mask])), shape=(n_raters, n_units))
+        scipy.sparse.csr_array(
+            (np.ones(int(mask.sum())), (rater[mask], unit[mask])), shape=(n_raters, n_units)
+        )
         for mask in (label == code for code in range(n_labels))
     ]
     rated = sum(of_label[1:], of_label[0])
-    of_units = diags_array(relative(weights, length=n_units))
+    of_units = scipy.sparse.diags_array(relative(weights, length=n_units))
     shared, counted = (rated @ rated.T).toarray(), (rated @ of_units @ rated.T).toarray()
     agreed, expected = np.zeros((2, n_raters, n_raters))
     for matrix in of_label:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.stats import chi2
+import scipy
 
 from tiebreak.stats.core.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.core.groups import n_distinct, numbered, pair_sums
@@ -192,10 +191,12 @@ def _estimate(parts: list[_Group], share: float, confidence_level: float) -> Est
 
         if excess(0) <= 0:
             return 0.0
-        return MOST if excess(MOST) >= 0 else float(brentq(excess, 0, MOST, xtol=1e-10))
+        if excess(MOST) >= 0:
+            return MOST
+        return float(scipy.optimize.brentq(excess, 0, MOST, xtol=1e-10))
 
     tail, of = (1 - confidence_level) / 2, share * freedom
-    smallest, largest = (float(chi2.ppf(q, of)) / share for q in (tail, 1 - tail))
+    smallest, largest = (float(scipy.stats.chi2.ppf(q, of)) / share for q in (tail, 1 - tail))
     value, low, high = at(freedom), at(largest), at(smallest)
     raters = max(len(part.means) for part in parts)
     if not high:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
@@ -181,7 +181,7 @@ def _drawn(judged: _Judged, kind: Schedule, comparisons: int, rng: np.random.Gen
 
 def _correlation(scores: Numbers, full: Numbers) -> float:
     """Return Spearman's ρ with the scores of all comparisons; 0 if the draw parts no systems."""
-    a, b = (rankdata(np.round(one, 12)) for one in (scores, full))
+    a, b = (scipy.stats.rankdata(np.round(one, 12)) for one in (scores, full))
     return float(np.corrcoef(a, b)[0, 1]) if a.std() else 0.0
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from itertools import combinations, pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
@@ -133,7 +133,7 @@ def _correlation(one: Scores, other: Scores) -> Estimate:
         return undefined(FEW_ORIGINALS, n)
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return undefined(SAME_SCORES, n)
-    return Estimate(float(spearmanr(x, y).statistic), n=n, method="Spearman's ρ")
+    return Estimate(float(scipy.stats.spearmanr(x, y).statistic), n=n, method="Spearman's ρ")
 
 
 @dataclass(frozen=True, eq=False)

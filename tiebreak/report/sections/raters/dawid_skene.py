@@ -11,7 +11,7 @@ from tiebreak.report.needs import has_labels
 from tiebreak.report.registry import section
 from tiebreak.report.sections.raters.raters import MAX_LABELS
 from tiebreak.stats.core.groups import n_distinct
-from tiebreak.stats.raters.dawid_skene import GROUPS, MIN_GAIN, rater_accuracies
+from tiebreak.stats.raters.dawid_skene import GROUPS, min_gain, rater_accuracies
 
 # Each step reads all ratings. Where annotators agree little, about 1,000 steps are needed.
 MAX_RATINGS, MAX_STEPS = 50_000, 2_000
@@ -52,7 +52,7 @@ def dawid_skene_section(criterion: Criterion) -> DawidSkeneSection:
         shape=(criterion.n_units, len(names), len(criterion.labels)),
         max_steps=MAX_STEPS,
     )
-    if fit.converged and gains.min() <= MIN_GAIN:
+    if fit.converged and gains.min() <= min_gain():
         return DawidSkeneSection(fit.n_units, True, prior, {}, NOT_BETTER)
     return DawidSkeneSection(
         n_units=fit.n_units,

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.model.raters import FatigueSection
@@ -59,7 +59,7 @@ def item_numbers(criterion: Criterion) -> Floats:
     order = order[known[order]]
     starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
     for ratings in np.split(order, starts[1:]):
-        numbers[ratings] = rankdata(moment[ratings])
+        numbers[ratings] = scipy.stats.rankdata(moment[ratings])
     return numbers
 
 

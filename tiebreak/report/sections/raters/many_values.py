@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, spearmanr
 
 from tiebreak.report.criterion import Codes, Criterion
 from tiebreak.report.generators import Seeds
@@ -316,7 +316,10 @@ def correlations_of_values(humans: Floats, machine: Floats) -> Estimates:
         return {name: undefined(NO_OVERLAP) for name in ("spearman", "kendall")}
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return {name: undefined(CONSTANT, n) for name in ("spearman", "kendall")}
-    values = {"spearman": spearmanr(x, y).statistic, "kendall": kendalltau(x, y).statistic}
+    values = {
+        "spearman": scipy.stats.spearmanr(x, y).statistic,
+        "kendall": scipy.stats.kendalltau(x, y).statistic,
+    }
     return {name: Estimate(float(v), n=n, reason=NO_INTERVAL) for name, v in values.items()}
 
 

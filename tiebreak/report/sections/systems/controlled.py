@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
@@ -141,7 +141,7 @@ def _tie_of_equals(log_nu: Estimate) -> Estimate:
         return log_nu
 
     def share(value: float) -> float:
-        return float(expit(value - np.log(2)))
+        return float(scipy.special.expit(value - np.log(2)))
 
     narrower = tuple(
         replace(one, low=share(one.low), high=share(one.high)) for one in log_nu.narrower

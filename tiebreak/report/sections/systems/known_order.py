@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.stats import kendalltau
+import scipy
 
 from tiebreak.report.model.fields import Estimates
 from tiebreak.report.model.success import KnownOrder
@@ -49,6 +49,6 @@ def kendall_with(order: Sequence[str], rates: Estimates) -> Estimate:
     values = [round(rates[name].value, 12) for name in known]
     if len({*values}) == 1:
         return undefined(ALL_EQUAL, len(known))
-    tau = kendalltau(-np.arange(len(known)), values, variant="b").statistic
+    tau = scipy.stats.kendalltau(-np.arange(len(known)), values, variant="b").statistic
     # Sums of pairs may differ from whole numbers in the last digit.
     return Estimate(round(float(tau), 12), n=len(known), reason=NO_INTERVAL)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiebreak.stats import RankSet
 
@@ -21,7 +21,7 @@ def row_correlations(x: Numbers, y: Numbers) -> Numbers:
     It is NaN where a score is missing, or where all scores of a row are equal.
     """
     # Sums of the same numbers in another order must not count as different scores.
-    a, b = (rankdata(np.round(one, 12), axis=1) for one in (x, y))
+    a, b = (scipy.stats.rankdata(np.round(one, 12), axis=1) for one in (x, y))
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     length = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     defined = (length > 0) & ~np.isnan(length)

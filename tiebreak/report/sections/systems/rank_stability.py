@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from tiebreak.errors import InvalidInput
 from tiebreak.report.criterion import Criterion
@@ -172,7 +172,7 @@ def correlation_of_ranks(x: Numbers, y: Numbers) -> tuple[float | None, str | No
     if np.isnan(x).any() or np.isnan(y).any():
         return None, NOT_ALL_COMPARED
     # Sums of the same numbers in another order must not count as different win rates.
-    a, b = (rankdata(np.round(one, 12)) for one in (x, y))
+    a, b = (scipy.stats.rankdata(np.round(one, 12)) for one in (x, y))
     if a.std() == 0 or b.std() == 0:
         return None, NO_RANKS
     return float(np.corrcoef(a, b)[0, 1]), None

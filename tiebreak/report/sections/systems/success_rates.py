@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import t
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.design_weights import DesignWeights, drawn_units, in_population
@@ -196,7 +196,7 @@ def score_interval(rate: Estimate, labelled: int) -> Estimate:
     if not rate.has_interval or not 0 < rate.value < 1 or rate.standard_error <= 0:
         return rate
     n = rate.value * (1 - rate.value) / rate.standard_error**2
-    of_n = float(t.ppf((1 + CONFIDENCE_LEVEL) / 2, labelled - 1)) ** 2 / n
+    of_n = float(scipy.stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, labelled - 1)) ** 2 / n
     middle = (rate.value + of_n / 2) / (1 + of_n)
     half = sqrt(of_n * rate.value * (1 - rate.value) + of_n**2 / 4) / (1 + of_n)
     method = rate.method.replace("z,", "score interval for its effective size, t,")
