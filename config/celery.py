@@ -16,16 +16,19 @@ from celery.signals import (
     worker_shutting_down,
 )
 from django.core.exceptions import ImproperlyConfigured
+from kombu.transport import TRANSPORT_ALIASES
 
-from config.filesystem_broker import use_for_filesystem_urls
 from config.redaction import redact_handlers
-from config.redis_broker import use_for_redis_urls
 from jobs.log_context import begin_log
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-use_for_filesystem_urls()
-use_for_redis_urls()
+# The brokers by the beginning of their URL. By name, so that only a process that needs one loads it.
+TRANSPORT_ALIASES.update(
+    filesystem="config.filesystem_broker:Transport",
+    redis="config.redis_broker:Transport",
+    rediss="config.redis_broker:Transport",
+)
 app = Celery("tiebreak")
 _is_shutting_down = Event()
 

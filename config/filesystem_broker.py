@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from kombu.exceptions import ChannelError
-from kombu.transport import TRANSPORT_ALIASES, filesystem
+from kombu.transport import filesystem
 from kombu.utils.json import dumps
 
 
@@ -29,8 +29,3 @@ class Channel(filesystem.Channel):
 
 class Transport(filesystem.Transport):
     Channel = Channel
-
-
-def use_for_filesystem_urls() -> None:
-    """Let every connection to `filesystem://` use this transport."""
-    TRANSPORT_ALIASES["filesystem"] = f"{__name__}:Transport"

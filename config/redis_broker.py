@@ -8,7 +8,7 @@ message may be lost or come twice, which is harmless, because jobs are rows of t
 
 from typing import Any
 
-from kombu.transport import TRANSPORT_ALIASES, redis
+from kombu.transport import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 
@@ -21,8 +21,3 @@ class Channel(redis.Channel):
 
 class Transport(redis.Transport):
     Channel = Channel
-
-
-def use_for_redis_urls() -> None:
-    """Let every connection to `redis://` and `rediss://` use this transport."""
-    TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), f"{__name__}:Transport"))
