@@ -28,6 +28,7 @@ from metrics.moving.sending import MovedManifest, file_of
 from metrics.moving.stored_keys import renew_stored_keys
 from studies.data.bundle_import import known_dataset_of
 from studies.models import Dataset, Membership, Study, StudyEvent
+from studies.models.lasting_key import add_keys
 from studies.services import record_event
 from tiebreak import __version__
 from tiebreak.errors import DomainError
@@ -86,6 +87,7 @@ def receive_study(*, path: Path, owner: User | None = None, limits: Limits = LIM
         with transaction.atomic():
             arrival = _Arrival(archive, manifest, owner)
             arrival.store()
+            add_keys(manifest.lasting_keys)
             study = Study.objects.get(pk=manifest.study)
             if owner is not None:
                 role = {"role": Membership.Role.OWNER}

@@ -25,6 +25,7 @@ from recruitment.services.lifecycle import close_study
 from studies.ciphers import Encrypted
 from studies.data.bundle_import import content_digest_now
 from studies.models import Study, StudyEvent
+from studies.models.lasting_key import stored_keys
 from studies.services import record_event
 from tiebreak import __version__
 from tiebreak.digits import counted
@@ -46,11 +47,15 @@ JOBS_RUNNING = "A job of this study is not finished: {}. Stop it, or wait until 
 
 @dataclass(frozen=True)
 class MovedManifest(Manifest):
-    """What the file of a moved study has; `content` is a digest of the texts of its dataset."""
+    """What the file of a moved study has; `content` is a digest of the texts of its dataset.
+
+    `lasting_keys` are those of the server, as it stores them: only with its secret key can they be read.
+    """
 
     study: str
     title: str
     content: str
+    lasting_keys: tuple[str, ...] = ()
 
 
 def move_study(*, study: Study, path: Path) -> tuple[MovedManifest, str]:
@@ -143,6 +148,7 @@ def _write(study: Study, studies: Collection[str], path: Path) -> MovedManifest:
             study=study.pk,
             title=study.title,
             content=content_digest_now(study.dataset) if study.dataset else "",
+            lasting_keys=stored_keys(),
         )
         archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=1))
     return manifest

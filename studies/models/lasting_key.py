@@ -1,4 +1,5 @@
 import secrets
+from collections.abc import Iterable
 
 from cryptography.fernet import InvalidToken
 from django.conf import settings
@@ -36,6 +37,20 @@ def lasting_keys() -> list[str]:
         except InvalidToken:
             continue
     return keys or [_new_key()]
+
+
+def stored_keys() -> tuple[str, ...]:
+    """Return all keys as they are stored, for a server to which a study goes."""
+    return tuple(LastingKey.objects.order_by("pk").values_list("sealed", flat=True))
+
+
+def add_keys(sealed: Iterable[str]) -> None:
+    """Store the keys of another server after this one's, so that what they made is known here, too."""
+    lasting_keys()  # of which the first is this server's own
+    known = stored_keys()
+    for one in sealed:
+        if one not in known:
+            LastingKey.objects.create(sealed=one)
 
 
 def known_keys() -> list[str]:

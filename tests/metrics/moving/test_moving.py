@@ -24,7 +24,10 @@ from metrics.moving.belonging import MATCHED, belongings, label, relations
 from metrics.moving.receiving import receive_study
 from metrics.moving.sending import move_study
 from metrics.moving.stored_keys import IN_PAYLOADS, STORED
+from recruitment.identities import check_not_erased
 from recruitment.models import Channel, encrypted
+from recruitment.platforms.invitation import invitations, invited
+from recruitment.services.erasure import erase_participant
 from recruitment.services.lifecycle import pause_study
 from studies.data.bundle_import import content_digest_now
 from studies.models import (
@@ -38,6 +41,7 @@ from studies.models import (
     StudyEvent,
     System,
 )
+from studies.models.lasting_key import LastingKey, lasting_keys
 from tests.annotation.annotators import annotator
 from tests.architecture.test_codes import trees
 from tests.architecture.test_imports import PACKAGES
@@ -55,6 +59,7 @@ from tiebreak.formats.limits import Limits
 
 pytestmark = pytest.mark.django_db
 FIRST_KEY = 7_000_000
+SEALED = re.compile(rb"gAAAA[\w=-]+")
 DATASET = "rows/studies.Dataset.jsonl"
 # They list what happened at the move, and the pilots of this server.
 OTHERWISE = {"studies:log", "metrics:planner"}
@@ -417,7 +422,9 @@ def test_the_secrets_of_platforms_stay(paused, tmp_path):
     )
     move_study(study=paused, path=tmp_path / "study.zip")
     with zipfile.ZipFile(tmp_path / "study.zip") as archive:
-        assert not any(b"gAAAA" in archive.read(name) for name in archive.namelist())
+        keys = json.loads(archive.read("manifest.json"))["lasting_keys"]
+        sealed = [one for name in archive.namelist() for one in SEALED.findall(archive.read(name))]
+    assert [one.decode() for one in sealed] == keys
     forget_everything()
     receive_study(path=tmp_path / "study.zip")
     assert set(Channel.objects.values_list("provider", "secret")) >= {("prolific", "")}
@@ -449,3 +456,30 @@ def test_the_commands_tell_what_moved_and_what_did_not(paused, ada, tmp_path, ca
     said = capsys.readouterr().out
     assert "studies.Membership (1)" in said
     assert Rating.objects.count() == 2
+
+
+def test_personal_links_stay_valid_and_the_erased_stay_known_on_a_server_with_its_own_key(
+    paused, ada, tmp_path
+):
+    """Two studies come from there; only the former secret key opens the keys that made both."""
+    channel = Channel.objects.create(
+        study=paused, provider="invitation", settings={"people": "mia\nnoah"}
+    )
+    links = invitations(channel)
+    person = paused.participations.select_related("rater").first()
+    assert person
+    name = person.rater.external_id
+    erase_participant(rater=person.rater)
+    move_study(study=paused, path=tmp_path / "study.zip")
+    forget_everything()
+    LastingKey.objects.all().delete()
+    (own,) = lasting_keys()
+    channel = receive_study(path=tmp_path / "study.zip").study.channels.get(provider="invitation")
+    assert [invited(channel, token) for _, token in links] == ["mia", "noah"]
+    with refused("erased_here"):
+        check_not_erased(paused.pk, person.provider, name)
+    assert lasting_keys()[0] == own
+    assert len(lasting_keys()) == 2
+    forget_everything()
+    receive_study(path=tmp_path / "study.zip")
+    assert len(lasting_keys()) == 2
