@@ -17,6 +17,8 @@ from tiebreak.gateway.transport import JsonObject, MalformedResponse
 ABORTED = frozenset({"abort", "error"})
 DEVICE_KIND = re.compile(r"\bdevice_config=(\w+)")
 MAX_NUMBER = 1e300
+# What a database's column holds; no text has so many.
+MAX_TOKENS = 2**31 - 1
 NO_LOGPROBS = (
     "The model server returned no log-probabilities. Use a server that returns them, such as vLLM."
 )
@@ -96,11 +98,11 @@ def _finish_reason(choice: JsonObject) -> str:
 
 
 def usage(data: JsonObject, name: str) -> int | None:
-    """Return a number of tokens that the response reports, or None if it does not."""
+    """Return a number of tokens that the response reports, or None if it does not, or none that can be."""
     reported = data.get("usage")
     tokens = reported.get(name) if isinstance(reported, dict) else None
-    is_number = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
-    return tokens if is_number else None
+    is_number = isinstance(tokens, int) and not isinstance(tokens, bool)
+    return tokens if is_number and 0 <= tokens <= MAX_TOKENS else None
 
 
 def fingerprint(data: JsonObject) -> str:

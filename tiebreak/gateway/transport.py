@@ -8,6 +8,7 @@ the same machine.
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,6 +37,8 @@ Reader = Callable[[JsonObject], T]
 # If Retry-After is longer, the request fails immediately instead of waiting.
 MAX_WAIT_S = 60.0
 MAX_RESPONSE_BYTES = 64 * 2**20
+# As JSON writes it, after an even number of backslashes.
+NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 # After these errors, every further request to the same server would fail in the same way.
 FATAL_CODES = frozenset({"refused_key", "forbidden", "unknown_model", "moved", "other_model"})
@@ -285,11 +288,12 @@ async def _content(response: aiohttp.ClientResponse) -> bytes:
 def _parse_json(content: bytes) -> object:
     """Return the JSON value, or None if it is invalid.
 
-    Lone surrogates are replaced, because databases cannot store them.
+    NUL is left out and lone surrogates are replaced, because databases cannot store them.
     """
     try:
-        data: object = json.loads(content)
-        if b"\\ud" in content.lower():
+        text = content.decode(json.detect_encoding(content), "surrogatepass")
+        data: object = json.loads(NUL.sub(r"\1", text))
+        if "\\ud" in text.lower():
             data = json.loads(json.dumps(data, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError):
         return None

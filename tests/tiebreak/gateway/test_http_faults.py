@@ -27,6 +27,7 @@ from tests.tiebreak.gateway.stub_server import MODEL, Fault
 from tiebreak.gateway import (
     Failed,
     OpenAIServer,
+    responses,
 )
 from tiebreak.gateway.transport import MAX_WAIT_S, Connection
 
@@ -200,6 +201,22 @@ def test_half_characters_are_replaced(stub, monkeypatch):
     [result] = sampled(stub)
 
     assert result.samples[0].text == "? and \U0001f600"
+
+
+def test_what_no_database_holds_is_left_out(stub, monkeypatch):
+    monkeypatch.setattr(
+        "tests.tiebreak.gateway.stub_server.written", lambda *_: "a\0b\\u0000 and \\\0"
+    )
+    stub.fingerprint = "fp\0_1"
+    [result] = sampled(stub)
+
+    assert result.samples[0].text == "ab\\u0000 and \\"
+    assert result.revision == "fp_1"
+
+
+@pytest.mark.parametrize(("told", "read"), [(2**31 - 1, 2**31 - 1), (2**31, None), (10**400, None)])
+def test_a_number_of_tokens_that_no_text_has_is_not_told(told, read):
+    assert responses.usage({"usage": {"prompt_tokens": told}}, "prompt_tokens") == read
 
 
 def own_certificate(folder: Path) -> ssl.SSLContext:
