@@ -8,11 +8,10 @@ from django.contrib.auth.models import User
 
 from api.messages import EXPIRES_IN_PAST, WITHOUT_STUDIES
 from api.models import ApiToken, Webhook
+from api.services.tokens import MAX_NAME
 from jobs.clock import database_now
 from studies.access import studies_of
 from studies.models import Study
-
-MAX_NAME = ApiToken._meta.get_field("name").max_length
 
 
 class TokenForm(forms.Form):

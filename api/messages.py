@@ -2,18 +2,21 @@
 
 CREDENTIALS_REFUSED = (
     "This token is not valid: it is unknown, was revoked or has expired. Create a new one on"
-    " /account/tokens/."
+    " the page “API tokens” of the menu Account."
 )
 CREDENTIALS_MISSING = (
     "Log in, or send a token in the “Authorization: Bearer tb_…” header. Tokens are created on"
-    " /account/tokens/."
+    " the page “API tokens” of the menu Account."
 )
-READ_ONLY = "This token may only read. On /account/tokens/, create a token that may also write."
+READ_ONLY = (
+    "This token may only read. On the page “API tokens”, create a token that may also write."
+)
 NOT_A_RESEARCHER = "Only researchers may use the API. Ask the administrator of this server."
 NEEDS_ALL_STUDIES = (
     "This token opens chosen studies only, so it could not open the new one. Create studies with a"
     " token for all studies."
 )
+BAD_NAME = "Give the token a name of up to {} characters, such as the program that uses it."
 TOO_MANY_TOKENS = "You have too many tokens. Revoke some that you no longer need."
 TOO_MANY_WRONG = "There were too many wrong tokens from this address. Wait, and check the token."
 TOO_MANY_REQUESTS = "There were too many requests. Wait as long as the Retry-After header says."

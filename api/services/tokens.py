@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
-from api.messages import CREDENTIALS_REFUSED, TOO_MANY_TOKENS, UNKNOWN_STUDY
+from api.messages import BAD_NAME, CREDENTIALS_REFUSED, TOO_MANY_TOKENS, UNKNOWN_STUDY
 from api.models import ApiToken
 from jobs.clock import database_now
 from studies.access import studies_of
@@ -19,6 +19,7 @@ from tiebreak.errors import DomainError
 PREFIX = "tb_"
 # The random part has 256 bits, so a plain hash is enough.
 BYTES, SHOWN = 32, 9
+MAX_NAME = 100
 MAX_TOKENS = 100
 # A token's last use is stored at most once in this time.
 USE_NOTED_EVERY = timedelta(minutes=1)
@@ -36,8 +37,11 @@ def create_token(
     """Store a token and return it with its text, which cannot be shown again.
 
     Without ``studies``, the token opens all studies of the researcher, including later ones. Raises
-    `DomainError` if the researcher may not see one of the studies, or has too many tokens.
+    `DomainError` if the researcher may not see one of the studies, has too many tokens, or
+    gives the token no name or too long a one.
     """
+    if not name.strip() or len(name) > MAX_NAME:
+        raise DomainError("bad_name", BAD_NAME.format(MAX_NAME), status=400)
     chosen = None if studies is None else list(studies)
     keys = {study.pk for study in chosen or ()}
     if studies_of(user).filter(pk__in=keys).count() < len(keys):

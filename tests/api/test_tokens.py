@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from api.models import ApiToken
-from api.services.tokens import MAX_TOKENS, create_token, revoke_token, valid_token
+from api.services.tokens import MAX_NAME, MAX_TOKENS, create_token, revoke_token, valid_token
 from api.throttling import ClientThrottle, WrongTokenThrottle
 from jobs.clock import database_now
 from studies.models import Membership, Study
@@ -224,3 +224,10 @@ def test_the_page_revokes_ones_own_tokens_only(client, ruth, omar):
     client.force_login(ruth)
     client.post(reverse("api:revoke-token", args=[token.public_id]))
     assert with_token(text).get(at("study-list")).status_code == 401
+
+
+@pytest.mark.parametrize("name", ["", "  ", "n" * (MAX_NAME + 1)])
+def test_a_token_has_a_name_that_its_list_can_show(ruth, name):
+    with refused("bad_name", naming=str(MAX_NAME)):
+        create_token(user=ruth, name=name)
+    assert not ruth.api_tokens.exists()
