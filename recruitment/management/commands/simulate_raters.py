@@ -11,6 +11,7 @@ from annotation.counts import study_counts
 from jobs.commands import as_command_error
 from jobs.models import Job
 from jobs.worker import run_job
+from recruitment.forms import MAX_RATERS
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from recruitment.simulation.raters import simulate_raters
 from studies.commands import study_named
@@ -18,6 +19,12 @@ from studies.models import Study
 from tiebreak.digits import counted
 
 RATERS = 3
+BOUNDS = {
+    **dict.fromkeys(("accuracy", "position_bias", "drop_out", "malice"), (0, 1)),
+    "raters": (1, MAX_RATERS),
+    "hits": (1, 1_000_000),
+    "seconds": (0, 3600),
+}
 
 
 class Command(BaseCommand):
@@ -56,10 +63,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])
-        for name in ("accuracy", "position_bias", "drop_out", "malice"):
-            if not 0 <= options[name] <= 1:
+        for name, (least, most) in BOUNDS.items():
+            if options[name] is not None and not least <= options[name] <= most:
                 option = f"--{name.replace('_', '-')}"
-                raise CommandError(f"{option} must be between 0 and 1, not {options[name]}.")
+                sentence = f"{option} must be between {least} and {most}, not {options[name]}."
+                raise CommandError(sentence)
         if options["dry_run"]:
             return self._dry_run(study, options)
         return self._rate(study, options)

@@ -318,3 +318,20 @@ def test_the_command_says_why_a_dry_run_failed():
     Generation.objects.all().delete()
     with pytest.raises(CommandError):
         call_command("simulate_raters", study.pk, "--dry-run", stdout=StringIO())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--raters", "0"),
+        ("--raters", "-4"),
+        ("--hits", "-1"),
+        ("--seconds", "nan"),
+        ("--seconds", "1e308"),
+    ],
+)
+def test_the_command_refuses_what_no_bot_can_do_before_it_copies_anything(option, value):
+    study = make_study(instances=2)
+    with pytest.raises(CommandError, match=f"{option} must be between"):
+        call_command("simulate_raters", study.pk, "--dry-run", option, value)
+    assert Study.objects.count() == 1
