@@ -1,0 +1,46 @@
+"""What commands of `manage.py` say of arguments and files that they cannot use."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+import manage
+
+
+@pytest.mark.django_db
+def test_an_argument_that_is_no_text_is_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["manage.py", "check_licences", "\udcff"])
+    with pytest.raises(SystemExit, match="not_utf8: An argument has bytes"):
+        manage.main()
+
+
+def test_a_file_that_cannot_be_used_is_named_in_a_sentence(tmp_path):
+    said = rf"file_unusable: {tmp_path}/absent/\S+ cannot be used: .+\. Name another"
+    with pytest.raises(CommandError, match=said):
+        call_command("backup", str(tmp_path / "absent/file.zip"))
+
+
+def printed(*arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    root, environment = Path(manage.__file__).parent, os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(
+        command, cwd=root, env=environment, stderr=subprocess.PIPE, check=False, **options
+    )
+
+
+def test_a_command_whose_reader_has_gone_ends_without_a_word():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = printed("--version", stdout=writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (manage.READER_GONE, b"")
+
+
+def test_a_terminal_without_our_quotation_marks_is_no_failure():
+    done = printed("shell", "--no-imports", "-c", "print('“')", stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"\\u201c\n", b"")
