@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 from collections.abc import Container, Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, cast
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from typing import Any, Self, cast, get_args, get_origin
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -23,10 +23,13 @@ from psycopg.pq import Conninfo
 from jobs.clock import database_now
 from tiebreak import __version__
 from tiebreak.errors import DomainError
+from tiebreak.formats.archive import ZIP_ERRORS
 
 MANIFEST, DATABASE = "manifest.json", "database"
 FOLDERS = {"uploads": "TIEBREAK_UPLOAD_FOLDER", "exports": "TIEBREAK_EXPORT_FOLDER"}
 CHUNK = 1024 * 1024
+# What is raised while the manifest of a file is read that has none, or is damaged.
+NO_MANIFEST = (*ZIP_ERRORS, KeyError, TypeError)
 
 NO_CLIENT = "{} is not on this machine. Install PostgreSQL's client programs, of the server's version or newer."
 FAILED = "{} failed: {}"
@@ -69,9 +72,25 @@ class Manifest:
     rows: dict[str, int]
     files: dict[str, str]
 
+    @classmethod
+    def read(cls, archive: ZipFile) -> Self:
+        """Return what a file says of itself. Raises one of `NO_MANIFEST`."""
+        values = json.loads(archive.read(MANIFEST))
+        manifest = cls(**values)
+        if not all(_fits(values[one.name], one.type) for one in fields(cls) if one.name in values):
+            raise TypeError("A field has a value of another type.")
+        return manifest
+
     @property
     def is_of_this_key(self) -> bool:
         return self.key == digest_of_key()
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    of = get_args(kind)
+    parts = value.values() if isinstance(value, dict) else value
+    is_whole = isinstance(value, get_origin(kind) or kind)
+    return is_whole and (not of or all(isinstance(one, of[-1]) for one in parts))
 
 
 def digest_of_key() -> str:
@@ -194,8 +213,8 @@ def restore(*, path: Path) -> Manifest:
     """
     try:
         archive = ZipFile(path)
-        manifest = Manifest(**json.loads(archive.read(MANIFEST)))
-    except (BadZipFile, KeyError, ValueError, TypeError) as error:
+        manifest = Manifest.read(archive)
+    except NO_MANIFEST as error:
         raise DomainError("not_a_backup", NOT_A_BACKUP.format(path)) from error
     with archive:
         _check_target(manifest)
@@ -252,7 +271,7 @@ def check_files(archive: ZipFile, manifest: Manifest, *, apart_from: Container[s
             with archive.open(name) as source:
                 while chunk := source.read(CHUNK):
                     found.update(chunk)
-        except (BadZipFile, KeyError) as error:
+        except (*ZIP_ERRORS, KeyError) as error:
             raise DomainError("damaged", DAMAGED.format(name)) from error
         is_inside = name in apart_from or _target_of(name) is not None
         if found.hexdigest() != digest or not is_inside:

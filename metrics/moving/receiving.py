@@ -11,10 +11,17 @@ from typing import Any
 from zipfile import ZipFile
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.core.exceptions import ValidationError
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import AutoField, Model
 
-from jobs.backup import MANIFEST, check_files, known_migrations, prepare_folders, restore_file
+from jobs.backup import (
+    NO_MANIFEST,
+    check_files,
+    known_migrations,
+    prepare_folders,
+    restore_file,
+)
 from metrics.moving.belonging import (
     MATCHED,
     Kind,
@@ -79,7 +86,7 @@ class Received:
 def receive_study(*, path: Path, owner: User | None = None, limits: Limits = LIMITS) -> Received:
     """Store the study of a file with new keys; `owner` becomes an owner of it. Raises `DomainError`."""
     digest = digest_of_file(path)
-    with opened(path, limits, most=limits.rows) as checked, _refusing_collisions():
+    with opened(path, limits, most=limits.rows) as checked, _refusing_other_rows(path):
         archive = checked.file
         manifest = _manifest(archive, path)
         tables = {file_of(model) for model in belongings().in_order()}
@@ -104,8 +111,8 @@ def receive_study(*, path: Path, owner: User | None = None, limits: Limits = LIM
 
 def _manifest(archive: ZipFile, path: Path) -> MovedManifest:
     try:
-        return MovedManifest(**json.loads(archive.read(MANIFEST)))
-    except (KeyError, ValueError, TypeError) as error:
+        return MovedManifest.read(archive)
+    except NO_MANIFEST as error:
         raise DomainError("not_a_moved_study", NOT_MOVED.format(path)) from error
 
 
@@ -119,9 +126,12 @@ def _check(archive: ZipFile, manifest: MovedManifest, tables: set[str]) -> None:
 
 
 @contextmanager
-def _refusing_collisions() -> Iterator[None]:
+def _refusing_other_rows(path: Path) -> Iterator[None]:
+    """Refuse rows that are here already, and those that no server has written."""
     try:
         yield
+    except (KeyError, TypeError, AttributeError, ValidationError, DataError) as error:
+        raise DomainError("not_a_moved_study", NOT_MOVED.format(path)) from error
     except IntegrityError as error:
         raise DomainError("collision", COLLISION.format(error)) from error
 

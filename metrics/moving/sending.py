@@ -4,7 +4,7 @@ import json
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -55,7 +55,7 @@ class MovedManifest(Manifest):
     study: str
     title: str
     content: str
-    lasting_keys: tuple[str, ...] = ()
+    lasting_keys: list[str] = field(default_factory=list)
 
 
 def move_study(*, study: Study, path: Path) -> tuple[MovedManifest, str]:

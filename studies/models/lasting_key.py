@@ -39,9 +39,9 @@ def lasting_keys() -> list[str]:
     return keys or [_new_key()]
 
 
-def stored_keys() -> tuple[str, ...]:
+def stored_keys() -> list[str]:
     """Return all keys as they are stored, for a server to which a study goes."""
-    return tuple(LastingKey.objects.order_by("pk").values_list("sealed", flat=True))
+    return list(LastingKey.objects.order_by("pk").values_list("sealed", flat=True))
 
 
 def add_keys(sealed: Iterable[str]) -> None:

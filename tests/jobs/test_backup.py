@@ -5,7 +5,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from django.db.backends.sqlite3.base import DatabaseWrapper
 from jobs.backup import Manifest, back_up, restore
 from tests.refusals import refused
 from tests.upgrades.store import facts, filled, run
+from tiebreak.errors import DomainError
 
 KEY = "a-secret-key-that-nobody-may-find-in-a-backup-of-it-0123456789"
 EMPTY = hashlib.sha256().hexdigest()
@@ -140,6 +141,8 @@ def test_another_key_is_noticed(old, new, settings):
         ("newer_version", {}, {"migrations": ["studies.9999_later"]}),
         ("not_a_backup", {"manifest.json": "{}"}, {}),
         ("not_a_backup", {"manifest.json": "["}, {}),
+        ("not_a_backup", {}, {"files": []}),
+        ("not_a_backup", {}, {"migrations": [1]}),
     ],
 )
 def test_another_backup_is_refused_and_nothing_is_stored(old, new, code, content, manifest):
@@ -198,3 +201,14 @@ def test_without_the_programs_of_postgresql_nothing_is_written(tmp_path, monkeyp
     with refused("no_postgresql_client"):
         back_up(path=tmp_path / "backup.zip")
     assert not any(tmp_path.iterdir())
+
+
+def test_a_backup_of_which_any_byte_is_another_is_restored_or_refused(old, new):
+    """Of its manifest or its files; what is compressed raises another error than what is not."""
+    content, backup = (old / "backup.zip").read_bytes(), new.parent / "other.zip"
+    for place in range(0, len(content), len(content) // 60):
+        backup.write_bytes(content[:place] + b"\xff" * 8 + content[place + 8 :])
+        with suppress(DomainError):
+            restore(path=backup)
+            break
+        assert files_in(new) == {}

@@ -5,6 +5,7 @@ import json
 import re
 import zipfile
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,7 @@ def test_what_may_still_change_does_not_move(paused, tmp_path):
 
 def changed(file: Path, name: str, content: Any) -> Path:
     """A copy of a file, with another content of a table, or another value in its manifest."""
-    other = file.with_name("other.zip")
+    other = file.with_name(f"other-{file.name}")
     with zipfile.ZipFile(file) as archive, zipfile.ZipFile(other, "w") as written:
         for one in archive.namelist():
             stored = content if one == name else archive.read(one)
@@ -268,6 +269,8 @@ def changed(file: Path, name: str, content: Any) -> Path:
         ("damaged", "rows/annotation.Rating.jsonl", b""),
         ("damaged", "files", {"rows/studies.Unit.jsonl": "0"}),
         ("damaged", "files", {"exports/absent.zip": "0"}),
+        ("not_a_moved_study", "files", []),
+        ("not_a_moved_study", "rows", {"annotation.Rating": "2"}),
         ("counts_differ", "rows", {"annotation.Rating": 1}),
     ],
 )
@@ -276,6 +279,17 @@ def test_another_file_is_refused_and_nothing_is_stored(file, code, name, content
     before = sizes()
     with refused(code):
         receive_study(path=changed(file, name, content))
+    assert sizes() == before
+
+
+@pytest.mark.parametrize("line", [{}, []])
+def test_rows_that_no_server_has_written_are_refused_and_nothing_is_stored(file, line):
+    forget_everything()
+    before, name = sizes(), "rows/annotation.HIT.jsonl"
+    rows = json.dumps(line).encode()
+    digest = {name: sha256(rows).hexdigest()}
+    with refused("not_a_moved_study"):
+        receive_study(path=changed(changed(file, name, rows), "files", digest))
     assert sizes() == before
 
 
