@@ -1,7 +1,11 @@
-"""Pages for requests that no view can answer: of an address that only takes a form, and of a deleted study."""
+"""Pages for requests that no view can answer.
+
+They are of an address that only takes a form, of a deleted study, or have a text that no database stores.
+"""
 
 from collections.abc import Callable
 
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import render
 from django.urls import Resolver404, get_script_prefix, resolve
@@ -30,6 +34,8 @@ class StrayRequestMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if is_lost(request, error):
             return render(request, "404.html", {"is_deleted": True}, status=404)
+        if isinstance(error, DataError) and "NUL" in str(error):  # PostgreSQL looks up no such text
+            return render(request, "400.html", status=400)
         return None
 
 

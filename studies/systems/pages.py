@@ -84,8 +84,6 @@ def names_of_models(request: HttpRequest, study_id: str) -> HttpResponse:
 
 
 def _named(dataset: Dataset, name: str) -> System | None:
-    if "\0" in name:  # PostgreSQL refuses to look it up
-        raise Http404("No system has this name.")
     systems = System.objects.competing().filter(dataset=dataset)
     return get_object_or_404(systems, name=name) if name else None
 

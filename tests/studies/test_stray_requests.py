@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import DataError
 from django.test import Client
 from django.urls import get_resolver, reverse
 
@@ -74,3 +75,18 @@ def test_a_page_whose_study_is_deleted_while_it_is_made_is_not_found(
             statuses[name] = answer.status_code
     assert {name: status for name, status in statuses.items() if status >= 500} == {}
     assert list(statuses.values()).count(404) > 10
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", ["annotation:data", "recruitment:reference-by-hand"])
+def test_a_text_that_postgresql_cannot_look_up_is_a_bad_request(client, root, page, monkeypatch):
+    """SQLite can, so it is told what PostgreSQL says."""
+    study = make_study(instances=2)
+
+    def look_up(*_: object, **__: object) -> None:
+        raise DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
+
+    monkeypatch.setattr("annotation.views.data.items_of", look_up)
+    monkeypatch.setattr("recruitment.views.reference_items.candidates", look_up)
+    answer = client.get(reverse(page, args=[study.pk]), {"q": "a\0b"})
+    assert (answer.status_code, page_of(answer)) == (400, "400")
