@@ -5,26 +5,28 @@ import os
 import sys
 from io import TextIOWrapper
 
-NOT_UTF8 = "not_utf8: An argument has bytes that are no text in UTF-8. Type it again."
 READER_GONE = 141  # as shells say it of a program that SIGPIPE ended
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line  # noqa: PLC0415
+    from django.db import DatabaseError  # noqa: PLC0415
 
-    if isinstance(
-        sys.stdout, TextIOWrapper
-    ):  # a terminal of Latin-1 has no quotation marks of ours
+    # A terminal of Latin-1 has no quotation marks of ours.
+    if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         execute_from_command_line(sys.argv)
         sys.stdout.flush()
-    except UnicodeEncodeError:
-        sys.exit(NOT_UTF8)
-    except (
-        BrokenPipeError
-    ):  # what was done is done; without a file, Python would complain at its end
+    except (UnicodeEncodeError, DatabaseError) as error:
+        from jobs.commands import said_of  # noqa: PLC0415
+
+        if "--traceback" in sys.argv or not (said := said_of(error)):
+            raise
+        sys.exit(said)
+    except BrokenPipeError:
+        # What was done is done. Without a file to write to, Python would complain at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(READER_GONE)
 

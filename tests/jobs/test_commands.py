@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -25,11 +24,26 @@ def test_a_file_that_cannot_be_used_is_named_in_a_sentence(tmp_path):
         call_command("backup", str(tmp_path / "absent/file.zip"))
 
 
-def printed(*arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    root, environment = Path(manage.__file__).parent, os.environ | {"PYTHONIOENCODING": "ascii"}
+@pytest.mark.parametrize(
+    ("database", "code"),
+    [("empty.sqlite3", b"not_migrated: "), ("absent/x", b"database_unusable: ")],
+)
+def test_a_database_that_cannot_be_used_is_told_in_a_sentence(tmp_path, database, code):
+    address = f"sqlite:///{tmp_path / database}"
+    done = printed("check_licences", TIEBREAK_DATABASE_URL=address)
+    assert done.returncode == 1
+    assert done.stderr.startswith(code)
+    assert done.stderr.count(b"\n") == 1
+
+
+def printed(
+    *arguments: str, stdout: int = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    root, environment = Path(manage.__file__).parent, {**os.environ, **environment}
+    environment["PYTHONIOENCODING"] = "ascii"
     command = [sys.executable, "manage.py", *arguments]
     return subprocess.run(
-        command, cwd=root, env=environment, stderr=subprocess.PIPE, check=False, **options
+        command, cwd=root, env=environment, stdout=stdout, stderr=subprocess.PIPE, check=False
     )
 
 
@@ -42,5 +56,5 @@ def test_a_command_whose_reader_has_gone_ends_without_a_word():
 
 
 def test_a_terminal_without_our_quotation_marks_is_no_failure():
-    done = printed("shell", "--no-imports", "-c", "print('“')", stdout=subprocess.PIPE)
+    done = printed("shell", "--no-imports", "-c", "print('“')")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"\\u201c\n", b"")
