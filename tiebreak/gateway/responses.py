@@ -101,8 +101,9 @@ def usage(data: JsonObject, name: str) -> int | None:
     """Return a number of tokens that the response reports, or None if it does not, or none that can be."""
     reported = data.get("usage")
     tokens = reported.get(name) if isinstance(reported, dict) else None
-    is_number = isinstance(tokens, int) and not isinstance(tokens, bool)
-    return tokens if is_number and 0 <= tokens <= MAX_TOKENS else None
+    if isinstance(tokens, bool) or not isinstance(tokens, int):
+        return None
+    return tokens if 0 <= tokens <= MAX_TOKENS else None
 
 
 def fingerprint(data: JsonObject) -> str:
