@@ -14,7 +14,7 @@ import manage
 @pytest.mark.django_db
 def test_an_argument_that_is_no_text_is_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["manage.py", "check_licences", "\udcff"])
-    with pytest.raises(SystemExit, match="not_utf8: An argument has bytes"):
+    with pytest.raises(SystemExit, match="not_utf8"):
         manage.main()
 
 
