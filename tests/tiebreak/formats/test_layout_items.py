@@ -106,12 +106,7 @@ def a_text(k, r, other):
     "more",
     [
         {"against": lambda k, r, other: other},  # which is a side, without a text
-        {"against": lambda k, r, other: other[:1], "text": a_text},
-        {
-            "clock": lambda k, r, other: f"12:{k}{r}",
-            "code": lambda k, r, other: f"{k}{other}",
-            "text": a_text,
-        },
+        {"question": lambda k, r, other: f"Is it {other} or ours?"},
     ],
 )
 def test_what_was_compared_names_the_item_with_the_sentence(more):
@@ -311,7 +306,6 @@ def crossed(name, *, cells=("joy", "fear", "anger"), judges=("ann", "ben"), **mo
     [
         ("queried_emotion", ("joy", "fear", "anger")),
         ("concept", ("joy", "fear", "anger")),
-        ("category", ("joy", "fear", "anger")),
         ("variant", (1, 2)),
         ("context_version", (1, 2)),
     ],

@@ -107,6 +107,14 @@ ASKED = {
     "379_sheet_with_one_label.csv",
     "387_label_and_what_the_model_said.jsonl",
     "388_criticality_comments_and_flags.csv",
+    # First names as titles, probabilities as columns, labels in numbered objects, a label for each criterion in a row
+    # of its own, criteria and the same of a model, and a list of rows inside what is said of each of several groups.
+    "57_title_line_above_grades_in_letters.csv",
+    "152_summaries_scores_nested.json",
+    "341_label_with_probabilities.jsonl",
+    "369_message_activity_label.csv",
+    "372_four_scores_and_the_same_four_by_gemini.csv",
+    "373_judge_with_means_and_rows_by_model.json",
     # Voters in lines with places in words.
     "348_ranked_choices_voters_in_lines.csv",
 }

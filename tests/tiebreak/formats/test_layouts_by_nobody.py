@@ -1,6 +1,5 @@
 """Labels of which no column says who gave them: one rater's, if no item has two of a criterion."""
 
-import json
 
 import pytest
 
@@ -297,12 +296,10 @@ def test_columns_of_a_and_b_without_anything_compared_are_raters():
     assert {*read_existing(rows_of(text=TEXTS, **cells)).table["rater"]} == {"a", "b"}
 
 
-def test_flags_beside_labels_called_after_their_source_and_probabilities_are_no_labels():
+def test_flags_beside_labels_called_after_their_source_are_no_labels():
     truths = [True, False] * 6
     rows = rows_of(kind_llm=["x", "y", "z"] * 4, view_llm=YES_NO, uncertain=truths)
     assert criteria_of(rows) == {"kind_llm", "view_llm"}
-    shares = [{"clear": k / 20, "vague": 1 - k / 20} for k in range(12)]
-    assert criteria_of(rows_of(clarity=YES_NO, clarity_p=shares)) == {"preference"}
 
 
 def test_what_is_said_with_yes_or_no_beside_such_labels_is_one_of_them():
@@ -325,15 +322,6 @@ def test_numbered_columns_beside_their_mean_are_raters():
     table = read_existing(rows).table
     assert {*table["rater"]} == {"1", "2"}
     assert {*table["criterion"]} == {"bart-s"}
-
-
-def test_objects_that_are_numbered_alike_are_parts_of_the_item(tmp_path):
-    summary = {"text": ["It rains.", "It is cold."], "score": 3, "model": "bart"}
-    rows = {f"d{k}": {"summary 1": summary, "summary 2": summary | {"score": 5}} for k in range(6)}
-    (path := tmp_path / "t.json").write_text(json.dumps(rows))
-    table = read_existing(path).table
-    assert len({*table["unit"]}) == len(table) == 12
-    assert {*table["rater"]} == {UNNAMED}
 
 
 def test_each_word_beside_its_label_is_an_item():

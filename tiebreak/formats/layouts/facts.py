@@ -24,10 +24,6 @@ _SYSTEM = {"system", "model", "sys", "generator", "llm", "engine", "modelname", 
 # Names of raters where nothing else is: a subject is an item beside columns of raters.
 _PEOPLE = {*("subject", "person", "listener", "student", "teacher", "panelist", "voter", "email")}
 _NAMES = {"name", "first", "last", "full", "your"}
-_USERS = {
-    *("user", "username", "userid", "nutzer", "utilisateur", "utilisatrice", "utente", "usuario"),
-    *("usuaria", "utilizador", "用户", "사용자"),
-}
 
 OF_WHOM = (
     "The column {} may name those who rated or what they rated, because no item has several of its names. Choose it as"
@@ -97,8 +93,7 @@ def find_rater(table: Known, roles: set[str]) -> None:
     named = [c for c in table.free if _names_raters(table, c, roles)]
     plain = [c for c in named if c.repeats > 1] or named
     if len(plain) > 1:  # users may have written the texts
-        plain = [c for c in plain if _USERS.isdisjoint(words_of(c.name))] or plain
-        plain = [c for c in plain if "id" in words_of(c.name)] or plain
+        plain = [c for c in plain if not says(c.name, "source")] or plain
     if plain and "rater" not in roles and not _crosses_items(table, plain[0]):
         name = plain[0].name
         raise UnclearLayoutError("no_rater", OF_WHOM.format(name, name), f"rater={name}")

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tiebreak.formats.layouts.layout import Cell
 from tiebreak.formats.rating_names import (
     NUMBERED,
-    SOURCES,
-    UNNAMED,
     asked_of_things,
     is_computed,
     is_criterion,
@@ -28,31 +26,9 @@ _ITEM_LAST = re.compile(r"(.*?[^\W\d_])[\s_.:-]+([^\W\d_]*[\s_.-]?\d{1,3})")
 MAX_LABELS = 12
 _CUT = re.compile(r"[\s_.:-]+")
 INITIALS = re.compile(r"(?!Q\d)[A-Z]{1,3}\d{0,2}|[a-z]")
-_PERSON = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+ [A-ZÀ-ÖØ-Þ]\.?")
 _PLACE = re.compile(r"[A-Za-z]{0,2}\d{1,3}|[A-Za-z]")
 # Cells of a profile's first rows that have no value.
 BLANK = (None, "None", "")
-_MARKED, _UNMARKED = {"true", "1", "1.0", "x", "yes"}, {"false", "0", "0.0", "no", "none", ""}
-
-
-def is_marked(cell: object) -> bool | None:
-    """Return whether a cell of one option is marked, or None if it is anything else."""
-    text = str(cell).strip().casefold()
-    return True if text in _MARKED else False if text in _UNMARKED else None
-
-
-def series_of(column: Column) -> str:
-    """Return what a column shares with others of one series: its name without a number, or being a person's."""
-    return " " if _PERSON.fullmatch(column.name.strip()) else stem_of(column.name)
-
-
-def between_people(columns: Sequence[Column]) -> Sequence[Column]:
-    """Return the columns from the first to the last that has a name such as `Eva B`, and `Ines` between."""
-    people = [k for k, column in enumerate(columns) if series_of(column) == " "]
-    names = {columns[k].name.split()[0] for k in people}
-    # Unlike `Group A`, `Group B`, most of several people have a first name of their own.
-    is_clear = len(names) > max(2, len(people) / 2)
-    return columns[people[0] : people[-1] + 1] if is_clear else ()
 
 
 def named_items(names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -70,7 +46,7 @@ def named_items(names: Sequence[str]) -> dict[str, tuple[str, str]]:
         if len(stems) == 1 and role_of(next(iter(stems))) != "rater" and _is_full(found, names):
             return {name: (parts[item], parts[1 - item]) for name, parts in found.items()}
     for cut, item in ((-1, 0), (0, 0), (0, 1), (-1, 1)):
-        found = {n: parts[cut] for n in names if (parts := _splits(n))}
+        found = {n: parts[cut] for n in names if (parts := parts_of(n))}
         items, criteria = _sides(found, item)
         is_named = any(role_of(text) or is_fact(text) or is_computed(text) for text in items)
         if (
@@ -93,7 +69,7 @@ def _is_full(found: Mapping[str, Sequence[str]], names: Sequence[str]) -> bool:
     return n == len(names) == len(firsts) * len(seconds) and min(len(firsts), len(seconds)) > 1
 
 
-def _splits(name: str) -> list[tuple[str, str]]:
+def parts_of(name: str) -> list[tuple[str, str]]:
     """Return the ways in which a name may have two parts: `AE_L1_Size`, `severity_coder2`, `score3`."""
     text = name.strip()
     found = []
@@ -109,7 +85,7 @@ def _splits(name: str) -> list[tuple[str, str]]:
 
 def affixes_of(name: str) -> list[str]:
     """Return the first and the last part of a name that has several, but no number: `feat_`, `_tone`."""
-    parts = _splits(name)
+    parts = parts_of(name)
     ends = [f"{parts[0][0]}_", f"_{parts[-1][1]}"] if parts else []
     return [end for end in ends if not end.strip("_").isdecimal()]
 
@@ -120,7 +96,7 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
     Among ``others`` may be a column of the grid whose cells hardly look like labels.
     """
     likely = {c.name for c in candidates}
-    splits = {c.name: _splits(c.name) for c in (*candidates, *others)}
+    splits = {c.name: parts_of(c.name) for c in (*candidates, *others)}
     of_first: dict[str, set[str]] = defaultdict(set)
     for first, second in (part for parts in splits.values() for part in parts):
         of_first[first].add(second)
@@ -147,29 +123,6 @@ def grid_of(candidates: Sequence[Column], others: Sequence[Column]) -> list[Cell
     return []
 
 
-def beside_plain(columns: Sequence[Column]) -> list[Cell]:
-    """Return the cells of columns and of others with the same names and one part more: `tone`, `gemini_tone`.
-
-    It names a model, or a person beside the model whose are the plain columns.
-    """
-    by_name = {c.name.casefold(): c for c in columns}
-    pairs: dict[str, dict[str, str]] = defaultdict(dict)
-    for column in columns:
-        for first, second in _splits(column.name):
-            for rest, part in ((second, first), (first, second)):
-                plain = by_name.get(rest.casefold(), column)
-                is_source = is_machine(part) or kinds_of(part) & SOURCES
-                if is_source and plain is not column and shares_labels(plain, [column]):
-                    pairs[part][plain.name] = column.name
-    (part, names), *more = [*pairs.items()] or [("", {})]
-    if more or not names or (len(names) == 1 and "judged" not in kinds_of(next(iter(names)))):
-        return []
-    kinds = kinds_of(part)
-    raters = UNNAMED["human" in kinds], UNNAMED[1] if "judge" in kinds else part
-    both = [(name, zip((name, other), raters, strict=True)) for name, other in names.items()]
-    return [Cell(column, who, name.strip()) for name, pair in both for column, who in pair]
-
-
 def number_questions(numbers: set[str], columns: Sequence[Column]) -> bool:
     """Whether numbers in names are hardly raters': texts have numbers, too, or labels have others."""
     texts = numbered([c for c in columns if c.is_prose])
@@ -180,7 +133,7 @@ def numbered(columns: Iterable[Column]) -> dict[str, set[str]]:
     """Return the numbers of each series of several columns, except for remarks."""
     series: dict[str, set[str]] = defaultdict(set)
     for column in columns:
-        for stem, end in _splits(column.name)[-1:]:
+        for stem, end in parts_of(column.name)[-1:]:
             if end.isdecimal() and not says(stem, "remark"):
                 series[stem].add(end)
     return {stem: ends for stem, ends in series.items() if len(ends) > 1}
@@ -215,7 +168,7 @@ def paired_with_raters(columns: Sequence[Column], profile: Profile) -> list[Cell
     """
     by_stem: dict[str, dict[str, Column]] = defaultdict(dict)
     for column in columns:
-        for stem, end in _splits(column.name)[-1:]:
+        for stem, end in parts_of(column.name)[-1:]:
             if _PLACE.fullmatch(end):
                 by_stem[stem][end] = column
     stems = [stem for stem in by_stem if role_of(stem) == "rater"]

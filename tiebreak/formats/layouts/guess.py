@@ -14,6 +14,7 @@ from tiebreak.formats.layouts.facts import (
     find_systems,
     leave_model_of_raters,
 )
+from tiebreak.formats.layouts.grids import parts_of
 from tiebreak.formats.layouts.items import (
     ask_if_of_texts,
     keys_of,
@@ -29,7 +30,6 @@ from tiebreak.formats.layouts.labels import (
     check_criteria,
     columns_of_items,
     computed_from,
-    has_one_hot,
     has_winners,
     said_twice,
 )
@@ -39,7 +39,7 @@ from tiebreak.formats.layouts.unnamed import labels_of_one
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import SOURCES, UNNAMED, is_machine, kinds_of
 from tiebreak.formats.tables.names import words_of
-from tiebreak.formats.tables.profiles import Profile, check_columns
+from tiebreak.formats.tables.profiles import Column, Profile, check_columns
 
 MAY_BE_LABELS = (
     "No column says who gave the labels of {}, and the columns {} may have labels, too, or describe the item. Choose"
@@ -119,9 +119,8 @@ def _layout(table: Known) -> Layout:
     table.leave({*keys})
     cells = by_item(table, cells or beside_raters(table, keys))
     ask_if_of_texts(table, cells, keys)
-    is_one_hot = not table.chosen and not cells[0].rater and has_one_hot(table, cells)
     winners = {*PAIR} <= table.facts.keys() and has_winners(table, cells)
-    return Layout(table.facts, tuple(cells), keys, tuple(computed), is_one_hot, winners)
+    return Layout(table.facts, tuple(cells), keys, tuple(computed), winners)
 
 
 def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
@@ -138,6 +137,8 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
         labels, unclear, computed = [table.profile[cell.column] for cell in chosen], [], []
     are_of_model = all(is_machine(c.name) and not kinds_of(c.name) & SOURCES for c in labels)
     if not labels or (are_of_model and not chosen):  # which judged, or was judged
+        raise nobody(table)
+    if not chosen and _are_two(labels):
         raise nobody(table)
     if unclear:
         names = [", ".join(c.name for c in some) for some in (labels, unclear)]
@@ -167,7 +168,14 @@ def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
     ask_if_of_texts(table, cells, keys)
     winners = {*PAIR} <= table.facts.keys() and has_winners(table, cells)
     names = [c.name for c in computed]
-    return Layout(table.facts, tuple(cells), keys, tuple(names), has_winners=winners)
+    return Layout(table.facts, tuple(cells), keys, tuple(names), winners)
+
+
+def _are_two(labels: Sequence[Column]) -> bool:
+    """Whether labels are called alike but for the name of a source: `tone`, `gemini_tone`."""
+    names = {c.name for c in labels}
+    parts = [pair for name in names for a, b in parts_of(name) for pair in ((a, b), (b, a))]
+    return any(rest in names and (is_machine(a) or kinds_of(a) & SOURCES) for a, rest in parts)
 
 
 def _chosen_cells(table: Known) -> list[Cell]:

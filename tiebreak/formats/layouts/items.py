@@ -1,6 +1,5 @@
 """Which columns name the item that a row rates."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, product
@@ -15,7 +14,7 @@ from tiebreak.formats.layouts.unnamed import (
     may_number_answers,
     numbers_rows,
 )
-from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of, role_of
+from tiebreak.formats.rating_names import is_computed, is_fact, is_machine, kinds_of
 from tiebreak.formats.tables.names import says, words_of
 from tiebreak.formats.tables.profiles import TRUTHS, Column
 
@@ -60,7 +59,6 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
     named = [c for c in ids if table.roles[c.name] in ("unit", "instance")]
     texts, links = [c for c in ids if c.is_prose], [c for c in ids if c.is_link]
     parts = [c for c in table.free if is_long and is_item_part(c) and not c.is_prose]
-    parts = [c for c in parts if not c.is_number or "judged" not in kinds_of(c.name)]
     # The number of an answer names no item beside what does.
     lasting = [c for c in named if c.repeats > 1 or not numbers_rows(c)]
     named = lasting if is_long and lasting else named
@@ -70,7 +68,7 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
         (named, is_long),
         (texts, is_long),
         *((pair, rater is not None and rater.distinct > 1) for pair in pairs),
-        (named or [c for c in texts if says(c.name, "source")] or instead, False),
+        (named or [c for c in texts if says(c.name, "source")], False),
         (links if is_long else ids, is_long),
         (parts, True),
     ):
@@ -98,8 +96,7 @@ def _pairs_of(
     other = {"winner", "measured"}
     if "label" not in table.roles.values():
         other |= {"judged"}
-    facts = [table.profile[table.facts[r]] for r in ("category",) if r in table.facts]
-    parts = [c for c in (*ids, *facts, *table.free) if not (numbers_rows(c) or c.is_prose)]
+    parts = [c for c in (*ids, *table.free) if not (numbers_rows(c) or c.is_prose)]
     parts = [c for c in parts if c.repeats > 1 and not c.values <= TRUTHS]
     parts = [c for c in parts if other.isdisjoint(kinds_of(c.name))]
     parts = [c for c in parts if _PASSES.isdisjoint(words_of(c.name))]
@@ -110,9 +107,7 @@ def _pairs_of(
         if (part in ids and not is_fact(part.name))
         or table.count(item.name, part.name) * rater.distinct == table.n_rows
     ]
-    pairs += product(items, filter(is_item_part, parts))
-    alone = [p for p in parts if table.tells_apart([p.name, rater.name], [p.name])]
-    return [pair for pair in pairs if pair[1] not in alone]
+    return [*pairs, *product(items, filter(is_item_part, parts))]
 
 
 def _crossed(table: Known, once: list[str]) -> tuple[str, ...]:
@@ -149,18 +144,14 @@ def _fewest(
 def with_what_was_shown(table: Known, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the keys with the column by which raters of one key saw different things, if any.
 
-    It names one side of each pair, tells apart the same rows as texts do, or says what was asked.
+    It names one side of each pair, or says what was asked.
     """
     free = [c for c in table.free if c.name not in keys and table.differs(c, keys)]
     texts = [c for c in free if c.is_prose and _was_shown(table, c, keys)]
-    names = [c.name for c in texts]
-    seen = table.count(*keys, *names)
     for column in (c for c in free if table.roles[c.name] in ("", "unit")):
-        tells = {table.count(*keys, column.name), table.count(*keys, column.name, *names)}
-        is_code = texts and not column.is_prose and not table.roles[column.name] and tells == {seen}
-        if is_code or _was_asked(column) or _names_a_side(table, column):
+        if _was_asked(column) or _names_a_side(table, column):
             return (*keys, column.name)
-    if texts:
+    if names := [c.name for c in texts]:
         sentence = SEVERAL.format(" and ".join(keys), ", ".join(names))
         raise UnclearLayoutError("unclear_unit", sentence, f"unit={names[0]}")
     return keys
@@ -239,24 +230,9 @@ def keys_of_one(table: Known, cells: Sequence[Cell]) -> tuple[str, ...]:
         keys = _fewest(table, some, once, systems, is_shared=False)
         if keys and not _are_answers(table, keys, known):
             return keys
-    if "criterion" not in table.facts and _find_crossed_criterion(table, ids):
-        return keys_of_one(table, cells)
     same = " and ".join([*(c.name for c in known[:4]), *systems]) or "item"
     labels = ", ".join(cell.column for cell in cells[:6])
     raise UnclearLayoutError("no_rater", RATED_TWICE.format(labels, same), "rater=COLUMN")
-
-
-def _find_crossed_criterion(table: Known, ids: Sequence[Column]) -> bool:
-    """Take the column of short phrases, and of no raters, of which each item has every one, once."""
-    short = [c for c in table.free if not (c.is_number or c.is_prose) and c.distinct > 2]
-    short = [c for c in short if any(re.search(r"\s[a-z]", value) for value in c.values)]
-    short = [c for c in short if not any(role_of(value) == "rater" for value in c.values)]
-    for item, column in product(ids, short):
-        is_crossed = item.distinct * column.distinct == table.n_rows
-        if is_crossed and table.tells_apart([item.name, column.name], [item.name]):
-            table.take("criterion", column)
-            return True
-    return False
 
 
 def _is_read_again(table: Known, column: Column) -> bool:

@@ -14,7 +14,6 @@ from tiebreak.formats.tables.names import SIDES, other_side, says, words_of
 from tiebreak.formats.tables.profiles import Column, Profile
 
 MAX_WORDS_OF_LABELS = 60
-MAX_WORDS_OF_KEYS = 4
 PAIR = ("system_a", "system_b")
 _OF_SIDE = re.compile(r"(?:(.*)[\W_])?(a|b|left|right)(?:[\W_](.*))?", re.IGNORECASE)
 
@@ -36,18 +35,12 @@ class Known:
         self.profile, self.chosen, self.name = profile, chosen, name
         taken = {*chosen.values()} | left_out
         self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
-        self.free = [c for c in self.free if not self._is_of_a_text(c)]
         self.roles = {c.name: role_of(c.name) for c in self.free}
         self.asked = asked_of_things(self.roles)
         self.roles |= dict.fromkeys(self.asked, "")  # of a sample, and not its name
         # A row that is there twice says nothing of what names the item.
         self.n_rows = len({tuple(sorted(row.items())) for row in profile.head})
         self.facts = {role: c for role, c in chosen.items() if role in COLUMNS and role != "label"}
-
-    def _is_of_a_text(self, column: Column) -> bool:
-        """Whether the key of a cell's object is a text of a few rows, such as a question, and names no column."""
-        is_key_text = "." in column.name and len(column.name.split()) > MAX_WORDS_OF_KEYS
-        return is_key_text and 2 * column.filled <= self.profile.rows
 
     def take(self, role: str, column: Column) -> None:
         """Note the first column of a role, which has no other then."""

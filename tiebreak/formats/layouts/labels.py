@@ -10,7 +10,6 @@ from tiebreak.formats.layouts.grids import (
     BLANK,
     affixes_of,
     follows,
-    is_marked,
     named_items,
     shares_labels,
 )
@@ -31,7 +30,6 @@ from tiebreak.formats.rating_names import (
     is_fact,
     is_plain_label,
     kinds_of,
-    opposite_of,
     role_of,
     stem_of,
 )
@@ -43,10 +41,6 @@ from tiebreak.formats.tables.profiles import TRUTHS, Column
 TWICE = (
     "The columns {} may have several criteria, or one criterion that was labelled more than once. Choose one"
     " of them, or name the criteria."
-)
-RANKED = (
-    "Raters of an item have different numbers in the columns {}, which may be their ranks of several things in one row,"
-    " beside the labels of {}. Give each thing a row of its own, or choose the columns that have labels."
 )
 BESIDE = (
     "Titles of columns combine criteria with {}, which may be raters, texts or systems. Choose the columns of each"
@@ -80,33 +74,27 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     named = [c for c in named if "predicted" not in kinds_of(c.name)] or named
     if len(named) > 1:  # what is the same for all raters of an item was computed from their labels
         named = [c for c in named if c in differing] or named
-    has_criteria = len(named) > 1 or any(is_criterion(c.name) for c in free)
-    if "criterion" not in table.facts and has_criteria:
-        # Beside several scores, what is said with yes or no, or on their scale, is one more of them.
-        criteria = [c for c in free if c in named or is_criterion(c.name)]
-        alike = [c for c in differing if not named or c.values <= TRUTHS]
+    criteria = [c for c in free if c in named or is_criterion(c.name)]
+    if "criterion" not in table.facts and (
+        len(named) > 1 or any(is_criterion(c.name) for c in criteria)
+    ):
         # Of one rater, labels of an item never differ.
         said = differing if table.is_shared(keys) else free
-        alike += [c for c in said if c.values <= TRUTHS and "judged" in kinds_of(c.name)]
-        points = [c for c in said if c.is_number]
-        judged = [c for c in points if "judged" in kinds_of(c.name) and not c.values <= {"0", "1"}]
-        points = [c for c in points if c in judged or (c in differing and c.distinct > 2)]
-        alike += [c for c in points if shares_labels(c, criteria)]
+        said = [c for c in said if c in differing or "judged" in kinds_of(c.name)]
+        alike = [c for c in said if c.values <= TRUTHS or _is_on_scale(c, criteria)]
+        alike += [] if named else differing
         named = [c for c in free if c in criteria or c in alike]
     plain = [c for c in table.free if table.roles[c.name] == "label" and not c.is_prose]
     plain = [c for c in plain if not is_remark(c)]
     items = [key for key in keys if key in table.roles]
     is_item = any(table.roles[key] == "unit" or table.profile[key].is_prose for key in items)
     is_clear = table.is_shared(keys) and is_item
-    keyed = _with_gold(table, free)
     chosen = named or plain[:1] or (differing if is_clear else [])
-    sources = sources_in(chosen)  # what is called after one with another label is one more
-    keyed += [c for c in free if not c.is_prose and not sources.isdisjoint(affixes_of(c.name))]
     if not chosen:
         found, unclear, _ = labels_of_one(table.free, table.candidates(), table.profile)
         chosen = [] if unclear else found
-    chosen = _with_series([c for c in free if c in chosen or c in keyed] or chosen, free)
-    chosen = [c for c in chosen if c in keyed or c in _varied(chosen)]
+    alike = _called_alike(table, chosen, free)
+    chosen = [c for c in free if c in alike or c in _varied(chosen)] or chosen
     others = [c.name for c in differing if c not in chosen and not table.roles[c.name]]
     if others and len(chosen) == 1 and chosen[0] not in differing and table.is_shared(keys):
         sentence = SAME.format(chosen[0].name, ", ".join(others[:6]))
@@ -114,7 +102,6 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
     if not chosen:
         sentence = "No column has labels. Choose the column that has them."
         raise UnclearLayoutError("no_label", sentence, "label=COLUMN")
-    _ask_if_ranked(table, chosen, keys)
     if len(chosen) == 1 or "criterion" in table.facts:
         return [Cell(chosen[0].name)]
     check_criteria(chosen)
@@ -127,32 +114,25 @@ def _is_measure(column: Column) -> bool:
     return "measured" in kinds and not ("judged" in kinds and column.values <= TRUTHS)
 
 
-def _ask_if_ranked(table: Known, chosen: Sequence[Column], keys: Sequence[str]) -> None:
-    """Ask about ranks that are no labels but differ between raters of an item."""
-    ranks = [c for c in table.free if c not in chosen and "rank" in words_of(c.name)]
-    given = [c.name for c in ranks if c.is_number and table.differs(c, keys)]
-    if len(given) > 1 and not table.chosen:
-        sentence = RANKED.format(", ".join(given[:6]), ", ".join(c.name for c in chosen[:6]))
-        example = ",".join(f"{LABEL_OF}{name}={name}" for name in given)
-        raise UnclearLayoutError("unclear_label", sentence, example)
-
-
 def ask_if_partial(table: Known, layout: Layout) -> None:
-    """Ask about columns that have no labels although others of a common first or last word have."""
+    """Ask about columns without labels whose first or last word others with labels have, and about ranks that differ."""
     names = [cell.column for cell in layout.cells]
     labels = [table.profile[name] for name in names]
     known = {*names, *layout.keys, *layout.computed, *(cell.criterion for cell in layout.cells)}
-    others = [c for c in table.free if c.name not in known]
-    others = [c for c in others if c.is_number or table.is_label(c)]
-    others = [c for c in others if not is_no_answer(c) and shares_labels(c, labels)]
+    free = [c for c in table.free if c.name not in known and (c.is_number or table.is_label(c))]
+    others = [c for c in free if not is_no_answer(c) and shares_labels(c, labels)]
+    ranks = [c for c in free if "rank" in words_of(c.name) and table.differs(c, layout.keys)]
+    doubts = [(names, ranks)] if len(ranks) > 1 and layout.keys else []
     for affix in dict.fromkeys(affix for name in names for affix in affixes_of(name)):
-        alike = [c.name for c in others if affix in affixes_of(c.name)]
+        alike = [c for c in others if affix in affixes_of(c.name)]
         taken = [name for name in names if affix in affixes_of(name)]
         # Two that begin alike are a pair, and two that end so may be a label and its key.
         if alike and len(alike) + len(taken) > affix.startswith("_") + 1:
-            sentence = PARTIAL.format(", ".join(taken), ", ".join(alike))
-            example = f"{LABEL_OF}{alike[0]}={alike[0]}"
-            raise UnclearLayoutError("unclear_label", sentence, example)
+            doubts.append((taken, alike))
+    for taken, alike in doubts[:1]:
+        more = [c.name for c in alike]
+        sentence = PARTIAL.format(", ".join(taken), ", ".join(more))
+        raise UnclearLayoutError("unclear_label", sentence, f"{LABEL_OF}{more[0]}={more[0]}")
 
 
 def check_criteria(chosen: Sequence[Column]) -> None:
@@ -166,22 +146,24 @@ def check_criteria(chosen: Sequence[Column]) -> None:
         raise UnclearLayoutError("repeated_label", TWICE.format(", ".join(names)), example)
 
 
-def _with_gold(table: Known, free: Sequence[Column]) -> list[Column]:
-    """Return the columns of labels beside which another has the agreed ones: `gold_scope`."""
+def _is_on_scale(column: Column, labels: Sequence[Column]) -> bool:
+    """Whether there are more than two numbers, and these are among those of other labels."""
+    return column.is_number and column.distinct > 2 and shares_labels(column, labels)
+
+
+def _called_alike(table: Known, labels: Sequence[Column], free: Sequence[Column]) -> list[Column]:
+    """Return the columns that are called after the source of labels, the agreed ones, or their numbered series.
+
+    What is said with yes or no beside several labels is one more of them.
+    """
     words = {tuple(words_of(name)) for name in table.profile.columns if is_computed(name)}
     agreed = {of_name[1:] for of_name in words if of_name[0] in ("gold", "true")} - {()}
-    return [c for c in free if any(tuple(words_of(c.name))[-len(w) :] == w for w in agreed)]
-
-
-def _with_series(chosen: Sequence[Column], free: Sequence[Column]) -> list[Column]:
-    """Return the columns with all others of their numbered series, also those that always say no.
-
-    What is said with yes or no beside such columns is one more of them.
-    """
-    stems = Counter(stem_of(c.name) for c in chosen)
-    more = [c for c in free if stems[stem_of(c.name) or " "] > 1]
-    more += flags_beside(free, chosen, TRUTHS) if len(chosen) > 1 else []
-    return [c for c in free if c in more or c in chosen] if more else [*chosen]
+    sources, stems = sources_in(labels), Counter(stem_of(c.name) for c in labels)
+    named = [c for c in free if any(tuple(words_of(c.name))[-len(w) :] == w for w in agreed)]
+    named += [c for c in free if not c.is_prose and not sources.isdisjoint(affixes_of(c.name))]
+    named += [c for c in free if stems[stem_of(c.name) or " "] > 1]
+    more = [c for c in free if c in labels or c in named]
+    return named + (flags_beside(free, more, TRUTHS) if len(more) > 1 else [])
 
 
 def columns_of_items(table: Known, cells: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -231,18 +213,12 @@ def computed_from(table: Known, cells: Sequence[Cell]) -> list[str]:
 
 
 def said_twice(table: Known) -> list[str]:
-    """Return the columns that say in another way what another column of labels says: its number or opposite."""
-    free = table.candidates()
+    """Return the columns that say in another way what another column of labels says, such as its number."""
     labels = sorted(
-        (c for c in free if is_plain_label(c.name)), key=lambda c: (-c.filled, not c.is_number)
+        (c for c in table.candidates() if is_plain_label(c.name)),
+        key=lambda c: (-c.filled, not c.is_number),
     )
     twice = [b.name for a, b in combinations(labels, 2) if _say_the_same(table, a, b)]
-    by_name = {c.name.casefold(): c for c in free}
-    for best in free:
-        worst = by_name.get(opposite_of(best.name))
-        is_pair = worst is not None and len(best.values | worst.values) == 2
-        if worst and is_pair and _say_the_same(table, best, worst):
-            twice.append(worst.name)
     return list(dict.fromkeys(twice))
 
 
@@ -260,12 +236,6 @@ def _said(table: Known, column: Column, row: Row) -> object:
     cell = row.get(column.name)
     side = side_of(cell, *map(str, pair)) if cell not in BLANK and None not in pair else None
     return cell if side is None else side
-
-
-def has_one_hot(table: Known, cells: Sequence[Cell]) -> bool:
-    """Whether each of the first rows marks exactly one of several columns, and all are marked somewhere."""
-    rows = [[is_marked(row.get(cell.column)) for cell in cells] for row in table.profile.head]
-    return len(cells) > 1 and all(row.count(True) == 1 and None not in row for row in rows)
 
 
 def has_winners(table: Known, cells: Sequence[Cell]) -> bool:

@@ -39,15 +39,14 @@ class Layout:
 
     ``facts`` are columns by role; the roles are columns of the ratings format. ``keys`` are the
     columns that name the item together; without any, each row is an item. ``computed`` are columns
-    that follow from those of the raters, such as their mean. ``is_one_hot`` says that each row marks
-    one of the columns, whose name is the label; ``has_winners``, that labels name the better side.
+    that follow from those of the raters, such as their mean. ``has_winners`` says that labels name the
+    better side.
     """
 
     facts: Mapping[str, str]
     cells: tuple[Cell, ...]
     keys: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
-    is_one_hot: bool = False
     has_winners: bool = False
 
     @property

@@ -6,14 +6,11 @@ from tiebreak.errors import DomainError
 from tiebreak.formats.layouts.grids import (
     INITIALS,
     beside_means,
-    beside_plain,
-    between_people,
     counts_in,
     grid_of,
     never_agree,
     number_questions,
     paired_with_raters,
-    series_of,
     shares_labels,
 )
 from tiebreak.formats.layouts.known import Known, UnclearLayoutError
@@ -46,7 +43,6 @@ def columns_of_raters(table: Known) -> list[Cell]:
     are_named = any(is_rater(cell.rater) for cell in cells)
     are_others = not are_named and never_agree(columns, table.profile.head)
     are_others = are_others or bool(table.sides_of([c.name for c in columns if not c.is_prose]))
-    are_others = are_others or (len(columns) == 2 and any(map(table.is_compared, columns)))
     return [] if are_others or any(_is_system(table, c.rater) for c in cells) else cells
 
 
@@ -69,7 +65,7 @@ def _likely_raters(table: Known) -> list[Cell]:
             " gave which. Agreement needs one row for each rating, or one column for each rater. If these have"
             " one rater's labels each, choose them as those of the raters.",
         )
-    likely = beside_plain(candidates) or paired_with_raters(free, table.profile)
+    likely = paired_with_raters(free, table.profile)
     likely = likely or _in_objects(table, nested) or grid
     return likely or _called_raters(table, free, candidates, nested)
 
@@ -106,12 +102,10 @@ def _called_raters(
         if is_rater(name) or (is_machine(name) and "judged" not in kinds_of(name))
     ]
     named += [c for c in candidates if c not in named and INITIALS.fullmatch(c.name.strip())]
-    short = [c for c in plain if c.is_short and not c.is_prose]
-    named += [c for c in between_people(short) if c not in named]
     raters = [c for c in free if c in named and shares_labels(c, named)]
     # Two who used a slider may have no number in common, although all have one series of columns.
-    series = {series_of(c) for c in raters} - {""}
-    raters = [c for c in free if c in raters or (c in named and series_of(c) in series)]
+    series = {stem_of(c.name) for c in raters} - {""}
+    raters = [c for c in free if c in raters or (c in named and stem_of(c.name) in series)]
     coded = [c.name.strip() for c in raters if 0 < len(stem_of(c.name)) < 3]
     numbers = {name.removeprefix(stem_of(name)) for name in coded}
     if len(raters) < 2 or (coded and number_questions(numbers, table.free)):

@@ -1,6 +1,5 @@
 """The ratings in the rows of a table, by its layout."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -8,7 +7,6 @@ from typing import Any
 
 from tiebreak.errors import InvalidInput
 from tiebreak.formats.label_cells import side_of
-from tiebreak.formats.layouts.grids import is_marked
 from tiebreak.formats.layouts.layout import Cell, Layout
 from tiebreak.formats.layouts.unnamed import tells_clicks_apart
 from tiebreak.formats.rating_names import UNNAMED, is_machine, kind_of
@@ -50,8 +48,6 @@ def ratings_in_rows(
         }
         facts["unit"] = _unit(row, layout, index)
         labels = [(cell, row.get(cell.column)) for cell in layout.cells]
-        if layout.is_one_hot:
-            labels = _marked(labels)
         given = [(cell, label) for cell, label in labels if not is_blank(label)]
         if not given and (
             facts["unit"] is None or not (layout.cells[0].rater or facts.get("rater"))
@@ -92,20 +88,6 @@ def _machines_of(layout: Layout) -> set[str]:
     objects = {rater.partition(".")[0] for rater in raters if "." in rater and is_machine(rater)}
     beside = {rater for rater in raters if rater.partition(".")[0] in objects}
     return {r for r in beside if kind_of(r.partition(".")[2]) != "human"} | {UNNAMED[1]}
-
-
-def _marked(labels: list[tuple[Cell, Any]]) -> list[tuple[Cell, Any]]:
-    """Return the name of the marked column as the label, without what the columns' names share."""
-    names = [cell.column for cell, _ in labels]
-    parts = [re.split(r"(?<=\W)(?=\w)", name) for name in names]
-    shared = next(
-        (k for k in range(len(parts[0])) if len({p[k] for p in parts if k < len(p)}) > 1), 0
-    )
-    return [
-        (Cell(""), "".join(part[shared:]))
-        for part, (_, mark) in zip(parts, labels, strict=True)
-        if is_marked(mark)
-    ]
 
 
 def _in_order(rating: Row) -> Row:

@@ -1,12 +1,11 @@
 """Rows of a table with one level: lists of annotations become rows, lists of labels become columns."""
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tiebreak.formats.cells import TABLE_DECODER
-from tiebreak.formats.rating_names import is_criterion, role_of, stem_of
+from tiebreak.formats.rating_names import is_criterion, role_of
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.nesting import flattened
 
@@ -57,12 +56,6 @@ def _parts(row: Row) -> Iterator[Row]:
         for k, cells in enumerate(zip(*parallel.values(), strict=True), start=1):
             yield plain | dict(zip(parallel, cells, strict=True)) | {PART: k}
         return
-    if options := _options(row):
-        noun = stem_of(next(iter(options))).strip()
-        rest = {n: v for n, v in row.items() if n.partition(".")[0] not in options}
-        for name, value in options.items():
-            yield from _parts(rest | {PART: name.removeprefix(noun).strip()} | value)
-        return
     words = {name: v for name, v in lists.items() if _has_words(name, v)}
     lists = {name: v for name, v in lists.items() if name not in words}
     named = {n: v for n, v in row.items() if isinstance(v, dict)}
@@ -84,20 +77,6 @@ def _has_words(name: str, values: list[Any]) -> bool:
     """Whether a list has words or names, of an item and not of raters or labels."""
     is_named = role_of(name) in ("rater", "label") or is_criterion(name)
     return not is_named and any(isinstance(v, str) for v in values)
-
-
-def _options(row: Row) -> dict[str, Row]:
-    """Return the objects of a row that are numbered alike and have the same keys, one of them a label."""
-    objects: dict[str, Row] = defaultdict(dict)
-    for column, value in row.items():
-        name, dot, key = column.partition(".")
-        if dot and stem_of(name):
-            objects[name][key] = value
-    keys = [{*value} for value in objects.values()]
-    stems = {stem_of(name) for name in objects}
-    is_series = len(objects) > 1 and len(stems) == 1 and role_of(*stems) != "rater"
-    are_alike = is_series and all(of_one == keys[0] for of_one in keys)
-    return objects if are_alike and any(role_of(key) == "label" for key in keys[0]) else {}
 
 
 def _texts_of_lists(row: Row) -> dict[str, list[str]]:

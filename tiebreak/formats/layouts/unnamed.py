@@ -46,8 +46,6 @@ def labels_of_one(
     """Return the columns of one source's labels, those that may be more, and those that follow from them."""
     of_sides = {c.name.replace("rejected", "chosen") for c in columns if "rejected" in c.name}
     likely = [c for c in candidates if _has_labels(c) and c.name not in of_sides]
-    shares = _shares_in(likely, profile)
-    likely = [c for c in likely if c not in shares]
     named = [c for c in likely if _is_named(c)]
     sources = {kind for c in named for kind in kinds_of(c.name) & SOURCES}
     labels = [c for c in named if _is_on_grid(c) and (kinds_of(c.name) & SOURCES or not sources)]
@@ -104,18 +102,6 @@ def flags_beside(
     return [c for c in beside if not is_no_answer(c) or not alike.isdisjoint(affixes_of(c.name))]
 
 
-def _shares_in(columns: Sequence[Column], profile: Profile) -> list[Column]:
-    """Return the columns of objects with numbers that sum to 1, such as the probabilities of labels."""
-    shares = []
-    for name, run in groupby(columns, lambda c: c.name.rpartition(".")[0]):
-        inside = [c for c in run if name and c.is_number]
-        cells = [[str(row.get(c.name)) for c in inside] for row in profile.head]
-        sums = [sum(map(_number, filter(is_number, row))) for row in cells]
-        if len(inside) > 1 and all(abs(total - 1) < 0.02 for total in sums):
-            shares += inside
-    return shares
-
-
 def _words_beside(columns: Sequence[Column], labels: Sequence[Column]) -> list[Column]:
     """Return the columns next to labels in words, and next to these, that have a few words of their own."""
     worded = [c for c in columns if not c.is_number and 1 < c.distinct <= MAX_LABELS]
@@ -145,10 +131,8 @@ def _number(text: str) -> float:
 
 
 def _is_on_grid(column: Column) -> bool:
-    """Whether numbers are whole or half points, or twentieths from 0 to 1 that are called a score."""
-    numbers = _numbers(column)
-    step = 20 if role_of(column.name) == "label" and max(numbers, default=0) <= 1 else 2
-    return all(abs(number * step - round(number * step)) < 1e-6 for number in numbers)
+    """Whether numbers are whole or half points."""
+    return all(abs(2 * number - round(2 * number)) < 1e-6 for number in _numbers(column))
 
 
 def _is_named(column: Column) -> bool | None:
@@ -163,10 +147,7 @@ def _is_named(column: Column) -> bool | None:
     if not last.isdecimal() and last not in _VAGUE and any(says(last, r) for r in _OF_ITEMS):
         of_rater = kinds & SOURCES and not says(last, "text") and not says(last, "instance")
         is_choice = "judged" in kinds and (column.is_number or _names_sides(column))
-        is_open = column.is_number and not says(last, "instance") and not says(last, "sample")
-        return bool(of_rater or is_choice or "winner" in words_of(name)) or (
-            None if is_open else False
-        )
+        return bool(of_rater or is_choice or "winner" in words_of(name))
     is_inside = any(role_of(part) == "label" or kinds_of(part) & SOURCES for part in path)
     is_label = role_of(name) == "label" and last not in _VAGUE
     return bool(is_inside or is_label or kinds & {"judged", *SOURCES}) or None

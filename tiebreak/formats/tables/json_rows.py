@@ -193,39 +193,21 @@ def _records(value: Any) -> tuple[list[Any], str]:
 def _grouped_records(value: dict[str, Any]) -> tuple[list[Any], str]:
     """Return the rows of the one object of lists of rows, each with the name of its list and what is said of all.
 
-    Inside the object, which is named, too, a list may be in one that says more of it. Lists of systems or
-    settings have the name "group" if something else says who rated.
+    Lists of systems or settings have the name "group" if something else says who rated.
     """
+    objects = {"": value} | {name: of_one for name, of_one in value.items() if of_one}
     found = {
-        n: {k: _rows_in(v) for k, v in g.items()}
-        for n, g in value.items()
-        if isinstance(g, dict) and g
+        n: g for n, g in objects.items() if isinstance(g, dict) and all(map(_has_rows, g.values()))
     }
-    found[""] = {key: rows if _has_rows(rows) else [] for key, rows in value.items()}
-    found = {name: groups for name, groups in found.items() if all(groups.values())}
     keys = {frozenset(rows[0]) for groups in found.values() for rows in groups.values()}
     if len(found) != 1 or len(keys) > 1:
         return [], ""
     ((source, groups),) = found.items()
-    of_all = _scalars(value)
-    is_of_raters = all(says(name, "person") for name in groups)
+    of_all = {name: v for name, v in value.items() if isinstance(v, str | int | float)}
     is_said = any(says(name, "person") for name in (*of_all, *keys.pop()))
-    name = "rater" if is_of_raters else "group" if is_said else "list"
-    rows = [{**of_all, name: key, **row} for key, of_one in groups.items() for row in of_one]
-    return rows, source
-
-
-def _rows_in(value: Any) -> list[Any]:
-    """Return a list of rows, or the only one in an object, in which each says what the object does."""
-    if not isinstance(value, dict):
-        return value if _has_rows(value) else []
-    lists = [rows for rows in value.values() if _has_rows(rows)]
-    said = {f"{name} of the group": v for name, v in _scalars(value).items()}
-    return [{**said, **row} for row in lists[0]] if len(lists) == 1 else []
-
-
-def _scalars(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: v for name, v in value.items() if isinstance(v, str | int | float)}
+    are_raters = all(says(name, "person") for name in groups)
+    name = "rater" if are_raters else "group" if is_said else "list"
+    return [{**of_all, name: key, **row} for key, rows in groups.items() for row in rows], source
 
 
 def _has_rows(value: Any) -> bool:
