@@ -1,5 +1,6 @@
 """Raters' answers to questions on items, of which platforms' readers make criteria and ratings."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ EMPTY = ("", "{}")
 UNANSWERED = "empty answers of"
 # What raters are asked about themselves, which is a criterion only where a rater's answers differ.
 LANGUAGES = ("english", "native", "native speaker", "native_speaker", "language")
+# Several numbers in a cell, such as 100#37#47#, of which nothing says what each was given to.
+_PACKED = re.compile(r"(\d+(\.\d+)?[#|;]){2,}(\d+(\.\d+)?)?")
+PACKED = "has several numbers in each answer of {}. Give each a column of its own that says what was rated"
 # Choices are answered by nearly all, comments by some.
 MAX_UNANSWERED = 0.2
 
@@ -103,6 +107,8 @@ class Answers:
         """Return how the answers to a question are read."""
         were_offered = all(isinstance(answer, tuple) for answer, _ in given)
         texts = {answer: as_text(answer) for answer, _ in given}
+        if texts and all(map(_PACKED.fullmatch, texts.values())):
+            raise FormatError.of(self.file, None, "packed_answers", PACKED.format(name))
         try:
             read = labels_of(
                 [texts[answer] for answer, _ in given],

@@ -1,7 +1,8 @@
 """Batch results of Amazon Mechanical Turk: any batch, and pairs in the layout of the SEPARABILITY study.
 
 In any batch an item is what the `Input.` columns have, and each `Answer.` column whose answers are
-labels is a criterion; `Answer.taskAnswers` has all answers as JSON.
+labels is a criterion; `Answer.taskAnswers` has all answers as JSON. Answers that are numbered as inputs are
+have an item each: `Answer.score2` is of `Input.text2`.
 
 In batches of pairs, columns are numbered by pair k. `Input.model1_summaryk` is the text shown on the left, and
 `Input.idk` (1 or 2) says which system wrote it. `Answer.prefk` is −1 for left, 1 for right and 0
@@ -10,8 +11,8 @@ systems. Worker ids are unique only within a file.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ from tiebreak.digits import counted
 from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.cells import parse_json
+from tiebreak.formats.rating_names import NUMBERED
 from tiebreak.formats.readers.answers import Answers
 from tiebreak.formats.readers.converted import Converted, files_of, text_cell
 from tiebreak.formats.readers.pairs import table_rows, text_of as text_in
 from tiebreak.formats.readers.recognition import Head, Reader
 from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.names import says
 
 REJECTED = "The assignment was rejected on Mechanical Turk."
 # What the reader takes; what else a row has in these columns is named as left out.
@@ -80,22 +83,44 @@ def _read_pairs(rows: list[tuple[Path, int, Row]], systems: tuple[str, str] | No
 
 
 def _read_answers(rows: list[tuple[Path, int, Row]]) -> Converted:
-    """Read any batch. HITs with the same inputs are one item."""
+    """Read any batch. HITs with the same inputs are one item, or inputs with one number, if answers have such numbers."""
     answers = Answers("Imported from Mechanical Turk", rows[0][0].name if rows else "")
     names: dict[tuple[str, ...], str] = {}
     for path, line, row in rows:
         worker = text_cell(row, "WorkerId", path, line).strip()
         inputs = {n: text_in(row, n) for n in row if n.startswith("Input.") and row[n] is not None}
         hit = text_in(row, "HITId") or f"{path.stem}/{len(names) + 1:04d}"
-        unit = names.setdefault(tuple(inputs.values()) or (hit,), hit)
-        source = "\n\n".join(text for text in inputs.values() if " " in text)
-        key = answers.item(unit, source, metadata=inputs)
-        facts = {"unit": key, "instance": key, "rater": worker, **_flags(row)}
-        if text_in(row, "WorkTimeInSeconds").isdecimal():
-            facts["duration_ms"] = 1000 * int(text_in(row, "WorkTimeInSeconds"))
-        for question, answer in _answers(row):
-            answers.add(question, answer, **facts)
+        given = [*_answers(row)]
+        things = _numbered_things(inputs, [question for question, _ in given])
+        for question, answer in given:
+            asked, end, shown = things.get(question, (question, "", inputs))
+            unit = names.setdefault(tuple(shown.values()) or (hit,), f"{hit}{end}")
+            source = "\n\n".join(text for text in shown.values() if " " in text)
+            key = answers.item(unit, source, metadata=shown)
+            facts = {"unit": key, "instance": key, "rater": worker, **_flags(row)}
+            if text_in(row, "WorkTimeInSeconds").isdecimal():
+                facts["duration_ms"] = 1000 * int(text_in(row, "WorkTimeInSeconds"))
+            answers.add(asked, answer, **facts)
     return answers.converted("")
+
+
+def _numbered_things(
+    inputs: Mapping[str, str], questions: Iterable[str]
+) -> dict[str, tuple[str, str, Mapping[str, str]]]:
+    """Return what is asked, the end of the item's name and its inputs, if answers are numbered as inputs are.
+
+    Where it is the question that has a number, it is about all inputs.
+    """
+    found = {name: m for name in questions if (m := NUMBERED.fullmatch(name))}
+    shown: dict[str, dict[str, str]] = defaultdict(dict)
+    for name, text in inputs.items():
+        if match := NUMBERED.fullmatch(name):
+            shown[match[2]][name] = text
+    numbers = {match[2] for match in found.values()}
+    if len(numbers) < 2 or numbers != shown.keys():
+        return {}
+    own = {n: m for n, m in found.items() if not says(m[1], "source")}
+    return {n: (m[1], f"/{m[2]}", shown[m[2]]) for n, m in own.items()}
 
 
 def _answers(row: Row) -> Iterator[tuple[str, Any]]:
