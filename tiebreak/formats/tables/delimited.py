@@ -44,6 +44,8 @@ class Dialect:
     has_header: bool = True
     width: int = 0
     """Number of cells of the rows, if the header has only one."""
+    blank: frozenset[int] = frozenset()
+    """Places of columns that have neither a name nor a cell in the first rows."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -73,7 +75,11 @@ def dialect_of(path: Path) -> Dialect:
     if len(_names_in(next(iter(lines)), best.separator, width)) == width:
         return replace(best, width=width)
     above = _above(lines, best)
-    return replace(best, above=above, has_header=not _begins_with_data(lines, best))
+    rows = _rows_of(lines, best)[above:]
+    blank = {k for k in range(width) if not any("".join(row[k : k + 1]).strip() for row in rows)}
+    return replace(
+        best, above=above, has_header=not (rows and _begins_with_data(rows)), blank=frozenset(blank)
+    )
 
 
 def _names_in(line: str, separator: str, width: int) -> list[str]:
@@ -89,12 +95,18 @@ def _names_in(line: str, separator: str, width: int) -> list[str]:
 
 def _above(lines: list[str], dialect: Dialect) -> int:
     """Return the number of rows above the header, below which nearly all rows must have as many cells."""
-    rows: list[list[str]] = []
-    with suppress(csv.Error):
-        rows.extend(islice(csv.reader(lines, **dialect.options), SAMPLE_ROWS))
+    rows = _rows_of(lines, dialect)
     above = rows_above_header(rows)
     are_even = [len(row) == len(rows[above]) for row in rows[above:] if row]
     return above if sum(are_even) >= NEARLY_ALL * len(are_even) else 0
+
+
+def _rows_of(lines: list[str], dialect: Dialect) -> list[list[str]]:
+    """Return the first rows, as far as they can be read."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(islice(csv.reader(lines, **dialect.options), SAMPLE_ROWS))
+    return rows
 
 
 def _evenness(lines: list[str], dialect: Dialect) -> tuple[float, int]:
@@ -143,12 +155,21 @@ def _may_be_header(names: list[str], below: list[list[str]], *, is_apart: bool) 
     return are_cells and sum(len(row) <= width for row in filled) >= NEARLY_ALL * len(filled)
 
 
-def _begins_with_data(lines: list[str], dialect: Dialect) -> bool:
-    """Whether the first row has a number twice, as no header does, and the second numbers in the same places."""
-    first, second = [*islice(csv.reader(lines, **dialect.options), 2), [], []][:2]
+def _begins_with_data(rows: list[list[str]]) -> bool:
+    """Whether the first row has numbers where the second has, and as no header does one twice or a cell from below it."""
+    first, second = rows[0], rows[1] if len(rows) > 1 else []
     numbers = [cell for cell in first if is_number(cell)]
-    are_alike = [*map(is_number, first)] == [*map(is_number, second)]
-    return len({*numbers}) < len(numbers) and len(numbers) >= len(first) / 2 and are_alike
+    if not numbers or [*map(is_number, first)] != [*map(is_number, second)]:
+        return False
+    is_twice = len({*numbers}) < len(numbers) and len(numbers) >= len(first) / 2
+    # What is only a number may be the title of a column that has this number as well.
+    is_below = (
+        row[k] == cell
+        for k, cell in enumerate(first)
+        for row in rows[1:]
+        if row[k:] and not cell.isdecimal()
+    )
+    return is_twice or any(is_below)
 
 
 def read_delimited(
@@ -179,7 +200,11 @@ def read_delimited(
                 elif not header:
                     names = _names_in(cells[0], dialect.separator, dialect.width) or cells
                     problems.notes += [OTHER_MARK] * (names is not cells)
-                    header = checked_header([cell.strip() for cell in names], number)
+                    names = [cell.strip() for cell in names]
+                    titled = [
+                        f"column {k + 1}" if k in dialect.blank else n for k, n in enumerate(names)
+                    ]
+                    header = checked_header(titled, number)
                 elif not any(cells):
                     problems.left_out["empty_rows"] += 1
                 else:
