@@ -11,6 +11,17 @@ Label = str | int | float
 _POINT = re.compile(r"(-?\d+)\s*(?:[-–—:.)=]\s*|\()\s*([^\W\d].*)", re.DOTALL)
 _WHOLE = re.compile(r"[-+]?\d+")
 _COMMA = re.compile(r"[-+]?\d*,\d+")
+_PENDING = {
+    "pending",
+    "tbd",
+    "todo",
+    "unrated",
+    "unlabeled",
+    "unlabelled",
+    "not rated",
+    "not labeled",
+}
+PENDING = "Counted as a label: {}. If nothing was given there yet, empty these cells."
 _PERCENT = re.compile(r"([-+]?\d+(?:[.,]\d+)?)\s*%")
 
 
@@ -36,7 +47,8 @@ def rule_for(cells: Iterable[Label]) -> LabelRule:
         found = rule(texts)
         if found is not None:
             return found
-    return LabelRule()
+    waiting = sorted(text for text in texts if text.casefold() in _PENDING)
+    return LabelRule(note=PENDING.format(", ".join(waiting)) if waiting else "")
 
 
 def _points(texts: set[str]) -> LabelRule | None:

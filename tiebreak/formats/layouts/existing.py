@@ -138,17 +138,17 @@ def with_labels(table: RatingTable) -> tuple[RatingTable, list[str]]:
         name: rule_for(v for v in values if v is not None)
         for name, values in _labels_of(table).items()
     }
-    changed = {name: rule for name, rule in rules.items() if rule.labels}
-    if not changed:
-        return table, []
+    several = len(rules) > 1
+    noted = {name: rule.note for name, rule in rules.items() if rule.note}
+    notes = [f"{name}: {note}" if several else note for name, note in noted.items()]
+    if not any(rule.labels for rule in rules.values()):
+        return table, notes
     plain = LabelRule()
     values = [
         label if label is None else rules.get(criterion, plain)(label)
         for criterion, label in zip(table["criterion"], table["label"], strict=True)
     ]
     columns = {**table.columns, "label": CodedColumn.of(values)}
-    several = len(rules) > 1
-    notes = [f"{name}: {rule.note}" if several else rule.note for name, rule in changed.items()]
     return replace(table, columns=columns), notes
 
 
