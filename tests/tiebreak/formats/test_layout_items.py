@@ -346,3 +346,10 @@ def test_an_answer_that_was_sent_again_counts_once():
     clicks[3] = clicks[3] | {"rating": 4}
     with refused("rated_twice", DomainError):
         read_existing(clicks)
+
+
+def test_a_first_row_that_has_a_fraction_from_below_is_a_rating_and_no_header(tmp_path):
+    cells = [f"0.{k % 4 + 1},z{k},The text of row {k} is short." for k in range(9)]
+    (path := tmp_path / "scores.csv").write_text("\n".join(cells))
+    chosen = Choice(columns={"rater:ann": "column 1"})
+    assert len(read_existing(path, choice=chosen).table) == 9

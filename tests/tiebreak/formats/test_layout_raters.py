@@ -376,3 +376,10 @@ def test_a_criterion_named_after_a_text_names_no_item():
     rows = [{"participant": row.pop("item_id")} | row for row in rows]
     with refused("no_label", DomainError):
         read_existing(rows)
+
+
+def test_columns_called_after_a_model_that_mostly_say_the_same_are_raters_and_no_systems():
+    words = ["none", "core", "none", "none", "core", "rest"] * 2
+    other = [word if k % 3 else "core" for k, word in enumerate(words)]
+    rows = [{"item": f"i{k}", "llm_use_a": words[k], "llm_use_b": other[k]} for k in range(12)]
+    assert {rater for *_, rater in labels_of(rows)} == {"llm_use_a", "llm_use_b"}

@@ -115,6 +115,26 @@ ASKED = {
     "369_message_activity_label.csv",
     "372_four_scores_and_the_same_four_by_gemini.csv",
     "373_judge_with_means_and_rows_by_model.json",
+    # No titles, or lines that are divided otherwise than the titles, and scores in texts inside lists.
+    "390_score_id_source_translation_no_titles.csv",
+    "392_twelve_titles_by_tab_values_by_blank_and_tab.csv",
+    "393_ten_scores_inside_strings_of_calls.json",
+    "404_relevance_pairs_all_one_no_titles.tsv",
+    "406_twenty_samples_some_say_score.json",
+    # Who "me", "other" and "pred" are, or three codings of one person; who chose, where all prefer what is called chosen.
+    "396_me_other_average_and_the_models_grade.json",
+    "399_three_codings_and_a_final_of_three_questions.csv",
+    "397_prompt_chosen_rejected_chinese.json",
+    "419_three_pairs_chosen_rejected.json",
+    # Nobody is named, and other columns may have labels, or a rule, a tool or a model gave them.
+    "398_coder1_pivot_perish_persist.csv",
+    "400_is_target_by_rule_or_model_japanese.jsonl",
+    "409_reviews_with_stars_and_a_manual_label.csv",
+    "412_ragas_scores_with_contexts_in_lists.csv",
+    "417_question_same_answer_model_eval.csv",
+    # One question with several answers, and questions on several scales.
+    "414_yes_no_feedback_by_mail_address_hindi.csv",
+    "418_conditions_by_questions_and_ten_people.csv",
     # Voters in lines with places in words.
     "348_ranked_choices_voters_in_lines.csv",
 }
@@ -128,6 +148,8 @@ BY_CONVENTION = {
     "323_readability_levels_annotator_iaa.csv": "Readability_Level_7, Readability_Level_5",
     # Numbers on one scale side by side, which may be two scorers or two answers.
     "364_two_scores_and_a_winner.csv": "columns of raters: scores1, scores2",
+    # What has no grade yet is a word as the grades are.
+    "401_quality_grades_by_user_some_pending.json": "Counted as a label: Pending.",
     # A question that a form asks of no line of its grid is one about the whole.
     "329_form_ranks_in_nine_titles.csv": "9 questions below",
 }

@@ -1,6 +1,5 @@
 """Labels of which no column says who gave them: one rater's, if no item has two of a criterion."""
 
-
 import pytest
 
 from tests.refusals import refused

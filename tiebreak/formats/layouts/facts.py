@@ -29,6 +29,10 @@ OF_WHOM = (
     "The column {} may name those who rated or what they rated, because no item has several of its names. Choose it as"
     " that of the raters, choose another, or leave {} out."
 )
+ON_SCALES = (
+    "The column {0} says that rows are on several scales, which have criteria of their own. Choose the columns of what"
+    " was rated and of the criterion, or leave {0} out."
+)
 
 
 def find_native(table: Known) -> None:
@@ -52,6 +56,7 @@ def find_systems(table: Known) -> None:
     named = [c for c in named if not says(words_of(c.name)[-1], "text")]
     ends = Counter(words_of(c.name)[-1] for c in table.free)
     named = [c for c in named if not (words_of(c.name)[-1] == "llm" and ends["llm"] > 1)]
+    named = [c for c in named if c.name not in _sides_alike(table, named)]
     pair = _pair(table, named, names)
     for role, column in zip(PAIR, pair, strict=True) if pair else ():
         table.take(role, column)
@@ -62,6 +67,13 @@ def find_systems(table: Known) -> None:
     ]
     if plain and plain[0].distinct > 1 and plain[0].repeats > 1:
         table.take("system_a", plain[0])
+
+
+def _sides_alike(table: Known, named: Sequence[Column]) -> set[str]:
+    """Return the columns of both sides that mostly say the same, as no system is compared with itself."""
+    by_words = {tuple(words_of(c.name)): c.name for c in named}
+    both = [(c.name, by_words.get(other_side(c.name) or (), "")) for c in named]
+    return {name for pair in both if all(pair) and table.are_same(*pair) for name in pair}
 
 
 def _pair(
@@ -119,10 +131,9 @@ def _names_raters(table: Known, column: Column, roles: set[str]) -> bool:
     )
     role = "person" if is_person else table.roles[column.name]
     has_several = bool(column.values) and all(re.search(r"[,;|]", v) for v in column.values)
-    is_numbered = re.search(r"\d", column.name) is not None or len(column.name.strip()) == 1
     is_flag = column.values <= FLAGS and ":" in column.name  # `Condition: healthy participants`
-    is_other = column.is_prose or has_several or is_numbered or is_flag or is_computed(column.name)
-    return role in roles and not is_other and "." not in column.name
+    is_other = column.is_prose or has_several or is_flag or is_computed(column.name)
+    return role in roles and not is_other
 
 
 def find_person_of_each_row(table: Known) -> None:
@@ -154,8 +165,15 @@ def leave_model_of_raters(table: Known) -> None:
         del table.facts["system_a"]
 
 
-def find_criterion(table: Known) -> None:
-    """Take the column that names criteria: short words, each of many ratings."""
+def find_criterion(table: Known, *, is_long: bool) -> None:
+    """Take the column that names criteria: short words, each of many ratings; ask where rows are on several scales."""
+    scales = [c for c in table.free if words_of(c.name) == ["scale"] and not c.is_number]
+    scales = [c for c in scales if c.distinct > 1 and c.repeats > 1 and c.is_short]
+    if scales and not {"criterion", "unit"} & table.chosen.keys():
+        sentence = ON_SCALES.format(scales[0].name)
+        raise UnclearLayoutError("unclear_criterion", sentence, "unit=COLUMN,criterion=COLUMN")
+    if not is_long:
+        return
     named = [c for c in table.free if table.roles[c.name] == "criterion" and c.is_short]
     named = [c for c in named if c.repeats >= 2 and not c.is_number]
     if named and "criterion" not in table.facts:

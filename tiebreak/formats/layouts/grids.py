@@ -26,7 +26,6 @@ _ITEM_LAST = re.compile(r"(.*?[^\W\d_])[\s_.:-]+([^\W\d_]*[\s_.-]?\d{1,3})")
 MAX_LABELS = 12
 _CUT = re.compile(r"[\s_.:-]+")
 INITIALS = re.compile(r"(?!Q\d)[A-Z]{1,3}\d{0,2}|[a-z]")
-_PLACE = re.compile(r"[A-Za-z]{0,2}\d{1,3}|[A-Za-z]")
 # Cells of a profile's first rows that have no value.
 BLANK = (None, "None", "")
 
@@ -39,21 +38,19 @@ def named_items(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """
     if len(asked := asked_of_things(names)) == len(names):
         return asked
-    for pattern, item in ((_ITEM_FIRST, 0), (_ITEM_LAST, 1)):
-        found = {n: m.groups() for n in names if (m := pattern.fullmatch(n.strip()))}
-        items, _ = _sides(found, item)
-        stems = {"" if text.isdecimal() else stem_of(text) or text for text in items}
-        if len(stems) == 1 and role_of(next(iter(stems))) != "rater" and _is_full(found, names):
-            return {name: (parts[item], parts[1 - item]) for name, parts in found.items()}
+    ways = [
+        ({n: m.groups() for n in names if (m := pattern.fullmatch(n.strip()))}, item)
+        for pattern, item in ((_ITEM_FIRST, 0), (_ITEM_LAST, 1))
+    ]
     for cut, item in ((-1, 0), (0, 0), (0, 1), (-1, 1)):
-        found = {n: parts[cut] for n in names if (parts := parts_of(n))}
+        ways.append(({n: parts[cut] for n in names if (parts := parts_of(n))}, item))
+    for found, item in ways:
         items, criteria = _sides(found, item)
-        is_named = any(role_of(text) or is_fact(text) or is_computed(text) for text in items)
-        if (
-            all("judged" in kinds_of(c) for c in criteria)
-            and not is_named
-            and _is_full(found, names)
-        ):
+        stems = {"" if text.isdecimal() else stem_of(text) or text for text in items}
+        is_series = len(stems) == 1 and role_of(next(iter(stems))) != "rater"
+        is_other = any(role_of(text) or is_fact(text) or is_computed(text) for text in items)
+        are_judged = all("judged" in kinds_of(c) for c in criteria) and not is_other
+        if (is_series or are_judged) and _is_full(found, names):
             return {name: (parts[item], parts[1 - item]) for name, parts in found.items()}
     return {}
 
@@ -169,8 +166,7 @@ def paired_with_raters(columns: Sequence[Column], profile: Profile) -> list[Cell
     by_stem: dict[str, dict[str, Column]] = defaultdict(dict)
     for column in columns:
         for stem, end in parts_of(column.name)[-1:]:
-            if _PLACE.fullmatch(end):
-                by_stem[stem][end] = column
+            by_stem[stem][end] = column
     stems = [stem for stem in by_stem if role_of(stem) == "rater"]
     raters = by_stem[stems[0]] if len(stems) == 1 else {}
     labels = {s: cs for s, cs in by_stem.items() if s not in stems and cs.keys() >= raters.keys()}
@@ -234,14 +230,17 @@ def _cells_of(
 
 
 def _are_alike(cells: Sequence[Cell], columns: Mapping[str, Column]) -> bool:
-    """Whether the raters of a criterion have numbers of one kind: not all whole, or all with decimals."""
+    """Whether the raters of a criterion have some words in common, and numbers of one kind: whole, or with decimals."""
     kinds: dict[str, set[bool]] = defaultdict(set)
+    words: dict[str, list[Column]] = defaultdict(list)
     for cell in cells:
+        words[cell.criterion] += [c for c in (columns[cell.column],) if not c.is_number]
         numbers = _numbers(columns[cell.column].values) or []
         decimals = sum(not number.is_integer() for number in numbers)
         if len(numbers) > 3 and not 0 < decimals <= len(numbers) / 2:
             kinds[cell.criterion].add(decimals > 0)
-    return all(len(of_criterion) == 1 for of_criterion in kinds.values())
+    are_shared = all(len(cs) < 2 or shares_labels(c, cs) for cs in words.values() for c in cs)
+    return are_shared and all(len(of_criterion) == 1 for of_criterion in kinds.values())
 
 
 def _likeness(parts: set[str]) -> float:

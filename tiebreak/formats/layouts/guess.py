@@ -108,8 +108,7 @@ def _layout(table: Known) -> Layout:
     if not table.chosen:
         computed += said_twice(table)
         table.leave({*computed})
-    if not cells:
-        find_criterion(table)
+    find_criterion(table, is_long=not cells)
     items = columns_of_items(table, cells)
     if items:
         return Layout(table.facts, items)
@@ -125,7 +124,7 @@ def _layout(table: Known) -> Layout:
 
 def _of_one(table: Known, chosen: Sequence[Cell]) -> Layout:
     """Return the layout of labels by one source that nothing names, if no item has two of a criterion."""
-    find_criterion(table)
+    find_criterion(table, is_long=True)
     if {*PAIR} <= table.facts.keys():
         table.leave({c.name for c in table.compared() if table.is_label(c)})
     found, unclear, computed = labels_of_one(table.free, table.candidates(), table.profile)

@@ -68,7 +68,7 @@ def keys_of(table: Known, *, is_long: bool) -> tuple[str, ...]:
         (named, is_long),
         (texts, is_long),
         *((pair, rater is not None and rater.distinct > 1) for pair in pairs),
-        (named or [c for c in texts if says(c.name, "source")], False),
+        (named or [c for c in texts if says(c.name, "source")] or instead, False),
         (links if is_long else ids, is_long),
         (parts, True),
     ):
@@ -93,12 +93,8 @@ def _pairs_of(
     A number must be crossed with all raters, and of one rater a name must say what it is. What
     numbers passes over an item is no part of it.
     """
-    other = {"winner", "measured"}
-    if "label" not in table.roles.values():
-        other |= {"judged"}
     parts = [c for c in (*ids, *table.free) if not (numbers_rows(c) or c.is_prose)]
-    parts = [c for c in parts if c.repeats > 1 and not c.values <= TRUTHS]
-    parts = [c for c in parts if other.isdisjoint(kinds_of(c.name))]
+    parts = [c for c in parts if {"winner", "measured"}.isdisjoint(kinds_of(c.name))]
     parts = [c for c in parts if _PASSES.isdisjoint(words_of(c.name))]
     crossed = product(items, parts) if rater.distinct > 1 else ()
     pairs = [

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tiebreak.errors import DomainError
 from tiebreak.formats.label_cells import side_of
 from tiebreak.formats.layouts.grids import BLANK
-from tiebreak.formats.layouts.unnamed import is_remark, numbers_rows
+from tiebreak.formats.layouts.unnamed import numbers_rows
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rating_names import asked_of_things, is_computed, role_of
 from tiebreak.formats.tables.names import SIDES, other_side, says, words_of
@@ -106,12 +106,17 @@ class Known:
         """Whether a column has one of two texts or systems, and another that is called alike the other."""
         words = other_side(first.name)
         others = [c for n, c in self.profile.columns.items() if (*words_of(n),) == words]
-        is_rest = role_of(first.name) in ("label", "reason") or is_remark(first)
-        if not others or is_rest or first.is_number or words_of(first.name)[-1].isdecimal():
+        if not others or words_of(first.name)[-1].isdecimal():
             return False
         rows = [(row.get(first.name), row.get(others[0].name)) for row in self.profile.head]
         differ = len(rows) > 4 and all(a != b for a, b in rows)
-        return first.is_prose or says(first.name, "system") or differ
+        is_named = says(first.name, "system") and not self.are_same(first.name, others[0].name)
+        return first.is_prose or is_named or differ
+
+    def are_same(self, first: str, second: str) -> bool:
+        """Whether two columns say the same in half of the rows, as the names of compared systems do not."""
+        same = [row.get(first) == row.get(second) for row in self.profile.head]
+        return bool(2 * sum(same) >= len(same))
 
     def differs(self, column: Column, keys: Sequence[str]) -> bool:
         """Whether a column has several values in the rows of one key."""

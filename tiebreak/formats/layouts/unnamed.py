@@ -54,10 +54,8 @@ def labels_of_one(
         return [], [], []
     vague = [c for c in likely if c.is_number and not c.is_constant and _is_on_grid(c)]
     vague = [c for c in vague if c not in labels and (_is_named(c) is None or _is_judged(c))]
-    if sources:
-        vague = [c for c in vague if c.distinct > 2 or not _MATCHED.fullmatch(c.name.casefold())]
-    runs = [[*run] for _, run in groupby(columns, lambda c: c in labels or c in vague)]
-    runs = [run for run in runs if any(c in labels for c in run)]
+    vague = [c for c in vague if c.distinct > 2 or not _MATCHED.fullmatch(c.name.casefold())]
+    runs = _runs_of(columns, [*labels, *vague], labels)
     near = _on_their_scale(runs, labels)
     # Words, and numbers that stand before all labels and apart, describe the item.
     later = columns[columns.index(runs[0][0]) :]
@@ -70,15 +68,21 @@ def labels_of_one(
     flags = [c for c in unclear if c.values <= FLAGS]
     asked = flags_beside(columns, labels)
     # Beside labels that all are called after their source, flags are of the record.
-    sourced = len(labels) > 1 and any(
-        all(affix in affixes_of(c.name) for c in labels) for affix in sources_in(labels)
-    )
+    sourced = len(labels) > 1 and bool(sources)
     unclear = [c for c in unclear if c not in (flags if sourced else asked)]
     labels = [c for c in columns if c in labels or c in near or (c in asked and not sourced)]
     computed = [c for c in (*labels, *unclear) if _follows(c, labels, profile.head)]
     unclear += _of_no_pair(labels, profile.columns)
     kept = [c for c in labels if c not in computed and c not in unclear]
     return kept, [c for c in unclear if c not in computed], computed
+
+
+def _runs_of(
+    columns: Sequence[Column], some: Sequence[Column], labels: Sequence[Column]
+) -> list[list[Column]]:
+    """Return the columns of each run of some that has a label."""
+    runs = [[*run] for is_run, run in groupby(columns, lambda c: c in some) if is_run]
+    return [run for run in runs if any(c in labels for c in run)]
 
 
 def sources_in(labels: Iterable[Column]) -> set[str]:
@@ -93,9 +97,8 @@ def flags_beside(
 
     What a program may have measured is among them only if the table has no other numbers, or it is called alike.
     """
-    runs = [[*run] for is_run, run in groupby(columns, lambda c: c.values <= flags) if is_run]
-    beside = [c for run in runs if any(c in labels for c in run) for c in run]
-    beside = [c for c in beside if len(words_of(c.name)) > 1 or not is_item_part(c)]
+    runs = _runs_of(columns, [c for c in columns if c.values <= flags], labels)
+    beside = [c for run in runs for c in run]
     if all(c.values <= FLAGS for c in columns if c.is_number and not is_item_part(c)):
         return beside
     alike = {affix for c in labels for affix in affixes_of(c.name)}
@@ -107,10 +110,7 @@ def _words_beside(columns: Sequence[Column], labels: Sequence[Column]) -> list[C
     worded = [c for c in columns if not c.is_number and 1 < c.distinct <= MAX_LABELS]
     worded = [c for c in worded if c.repeats >= MIN_REPEATS and c.words <= MAX_WORDS * c.filled]
     of_words = [c for c in labels if not c.is_number]
-    runs = [
-        [*run] for is_run, run in groupby(columns, lambda c: c in worded or c in of_words) if is_run
-    ]
-    beside = [c for run in runs if any(c in of_words for c in run) for c in run]
+    beside = [c for run in _runs_of(columns, [*worded, *of_words], of_words) for c in run]
     return [c for c in beside if c not in labels and _is_named(c) is None and not is_item_part(c)]
 
 
@@ -131,8 +131,10 @@ def _number(text: str) -> float:
 
 
 def _is_on_grid(column: Column) -> bool:
-    """Whether numbers are whole or half points."""
-    return all(abs(2 * number - round(2 * number)) < 1e-6 for number in _numbers(column))
+    """Whether numbers are whole or half points, or twentieths from 0 to 1 that no source is named for."""
+    numbers = _numbers(column)
+    step = 2 if max(numbers, default=0) > 1 or kinds_of(column.name) & SOURCES else 20
+    return all(abs(number * step - round(number * step)) < 1e-6 for number in numbers)
 
 
 def _is_named(column: Column) -> bool | None:
@@ -144,10 +146,10 @@ def _is_named(column: Column) -> bool | None:
         return False
     if _RANGE.fullmatch(name) or name.endswith("?"):
         return True
-    if not last.isdecimal() and last not in _VAGUE and any(says(last, r) for r in _OF_ITEMS):
+    if last not in _VAGUE and any(says(last, r) for r in _OF_ITEMS):
         of_rater = kinds & SOURCES and not says(last, "text") and not says(last, "instance")
         is_choice = "judged" in kinds and (column.is_number or _names_sides(column))
-        return bool(of_rater or is_choice or "winner" in words_of(name))
+        return bool(of_rater or is_choice)
     is_inside = any(role_of(part) == "label" or kinds_of(part) & SOURCES for part in path)
     is_label = role_of(name) == "label" and last not in _VAGUE
     return bool(is_inside or is_label or kinds & {"judged", *SOURCES}) or None
@@ -168,7 +170,7 @@ def is_no_answer(column: Column) -> bool:
     is_field = (is_fact(name) or says(name, "fact")) and "judged" not in kinds
     is_known = is_computed(name) or bool(kinds & {"measured", "predicted"})
     words = words_of(name)
-    is_known = is_known or words[-1:] == ["size"] or not _TIMES.isdisjoint(words[:1] + words[-1:])
+    is_known = is_known or not _TIMES.isdisjoint(words[:1] + words[-1:])
     return is_field or is_known or is_remark(column)
 
 
@@ -202,7 +204,7 @@ def _on_their_scale(runs: Sequence[list[Column]], labels: Sequence[Column]) -> l
     most = [run for run in runs if 2 * sum(c in labels for c in run) >= len(run)]
     others = [c for run in most for c in run if c not in labels and c.is_number]
     ends = [(c, min(_numbers(c), default=0), max(_numbers(c), default=0)) for c in others]
-    near = [c for c, low, high in ends if low >= 0 and 1 < high <= highest]
+    near = [c for c, low, high in ends if low >= 0 and not c.values <= FLAGS and high <= highest]
     return near if all(c.is_number for c in labels) else []
 
 
