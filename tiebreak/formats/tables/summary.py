@@ -310,7 +310,9 @@ class TableReading:
     def _again(self) -> Iterator[str]:
         """Name the instances whose source an earlier one has, which annotators read again."""
         named, again = self.extraction.named, self.extraction.again
-        first = [f"{named(key)} that of {named(of)}" for key, of in islice(again.items(), FIRST_LINES)]
+        first = [
+            f"{named(key)} that of {named(of)}" for key, of in islice(again.items(), FIRST_LINES)
+        ]
         if first:
             have = "1 instance has" if len(again) == 1 else f"{len(again):,} instances have"
             more = f" and {len(again) - len(first):,} more" if len(again) > len(first) else ""
