@@ -1,7 +1,7 @@
 """Batch results of Amazon Mechanical Turk: any batch, and pairs in the layout of the SEPARABILITY study.
 
 In any batch an item is what the `Input.` columns have, and each `Answer.` column whose answers are
-labels is a criterion; `Answer.taskAnswers` has all answers as JSON. Answers that are numbered as inputs are
+labels is a criterion, as are those with a column for each button; `Answer.taskAnswers` has all answers as JSON. Answers that are numbered as inputs are
 have an item each: `Answer.score2` is of `Input.text2`.
 
 In batches of pairs, columns are numbered by pair k. `Input.model1_summaryk` is the text shown on the left, and
@@ -124,14 +124,33 @@ def _numbered_things(
 
 
 def _answers(row: Row) -> Iterator[tuple[str, Any]]:
+    buttons = _buttons(row)
+    for question, given in buttons.items():
+        yield question, _chosen(given) or None
     for name, value in row.items():
         if name == "Answer.taskAnswers":
             forms = parse_json(str(value or "[]").encode())
             for number, form in enumerate(forms, start=1):
                 prefix = f"{number}." if len(forms) > 1 else ""
                 yield from ((prefix + question, _chosen(given)) for question, given in form.items())
-        elif name.startswith("Answer."):
+        elif name.startswith("Answer.") and _parts(name)[0] not in buttons:
             yield name.removeprefix("Answer.").removesuffix(".label"), value
+
+
+def _buttons(row: Row) -> dict[str, dict[str, bool]]:
+    """Return the questions of which each button has a column with a truth value: `Answer.better.left`."""
+    found: dict[str, dict[str, bool]] = defaultdict(dict)
+    for name, value in row.items():
+        question, option = _parts(name)
+        if question and str(value).strip().casefold() in ("true", "false"):
+            found[question][option] = str(value).strip().casefold() == "true"
+    return {question: given for question, given in found.items() if len(given) > 1}
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """Return the question and the button of a column of answers; "" for others."""
+    question, dot, option = name.removeprefix("Answer.").rpartition(".")
+    return (question, option) if dot and name.startswith("Answer.") else ("", "")
 
 
 def _chosen(given: Any) -> Any:

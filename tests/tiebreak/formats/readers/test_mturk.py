@@ -16,6 +16,8 @@ COLUMNS = [
     "Answer.pref1",
 ]
 
+BUTTONS = ("left", "right", "neither")
+
 
 def batch(tmp_path, *rows, name="old_new_topic_pref_data.csv"):
     path = tmp_path / name
@@ -146,3 +148,28 @@ def test_pandalms_comparisons_share_their_inputs(tmp_path):
     bundle = read_bundle(tmp_path / "b")
     assert len(set(bundle.ratings["unit"])) == 999
     assert len(bundle.instances) == len(set(bundle.ratings["instance"])) == 170
+
+
+@pytest.mark.parametrize(
+    ("marks", "criteria"),
+    [
+        (["100", "010", "001", "100"], {"better": {"left", "right", "neither"}}),
+        (["100", "000", "010", "100"], {"better": {"left", "right"}}),  # one chose nothing
+        (["100", "110", "001", "100"], {f"better: {way}": {"yes", "no"} for way in BUTTONS}),
+    ],
+)
+def test_buttons_with_a_column_each_are_one_question(marks, criteria, tmp_path):
+    path = tmp_path / "batch.csv"
+    answers = [f"Answer.better.{way}" for way in BUTTONS]
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["HITId", "WorkerId", "Input.text", *answers])
+        for k, of_row in enumerate(marks):
+            buttons = ["true" if mark == "1" else "false" for mark in of_row]
+            rows.writerow([f"h{k // 2}", f"w{k % 2}", f"text {k // 2}", *buttons])
+    converted = READERS["mturk"]([path], None)
+    given = {}
+    for row in converted.ratings:
+        given.setdefault(row["criterion"], set()).add(row["label"])
+    assert given == criteria
+    assert converted.left_out.get("empty answers of better", 0) == marks.count("000")
