@@ -18,6 +18,20 @@ def test_what_all_raters_of_an_item_share_beside_their_labels_is_no_criterion():
     assert {criterion for criterion, *_ in labels_of(rows)} == {"preference"}
 
 
+def test_a_label_of_0_and_1_on_which_all_agree_stands_with_its_neighbours():
+    given = {"ann": ["good", "bad", "good"], "bob": ["fair", "bad", "good"]}
+    rows = [
+        {
+            "item": k,
+            "annotator": who,
+            **{label: int(label == one) for label in ("good", "bad", "fair")},
+        }
+        for who, labels in given.items()
+        for k, one in enumerate(labels)
+    ]
+    assert {criterion for criterion, *_ in labels_of(rows)} == {"good", "bad", "fair"}
+
+
 def test_counts_of_labels_are_refused_as_such():
     rows = [{"text": f"t{k}", "good": k % 4, "bad": 3 - k % 4} for k in range(12)]
     with refused("counts_per_label", DomainError):

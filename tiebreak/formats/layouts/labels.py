@@ -16,6 +16,7 @@ from tiebreak.formats.layouts.grids import (
 from tiebreak.formats.layouts.known import PAIR, Known, UnclearLayoutError
 from tiebreak.formats.layouts.layout import LABEL_OF, RATER_OF, Cell, Layout
 from tiebreak.formats.layouts.unnamed import (
+    FLAGS,
     flags_beside,
     is_item_part,
     is_no_answer,
@@ -154,7 +155,7 @@ def _is_on_scale(column: Column, labels: Sequence[Column]) -> bool:
 def _called_alike(table: Known, labels: Sequence[Column], free: Sequence[Column]) -> list[Column]:
     """Return the columns that are called after the source of labels, the agreed ones, or their numbered series.
 
-    What is said with yes or no beside several labels is one more of them.
+    What is said with yes or no beside several labels is one more of them, or with 1 or 0 beside such.
     """
     words = {tuple(words_of(name)) for name in table.profile.columns if is_computed(name)}
     agreed = {of_name[1:] for of_name in words if of_name[0] in ("gold", "true")} - {()}
@@ -163,7 +164,8 @@ def _called_alike(table: Known, labels: Sequence[Column], free: Sequence[Column]
     named += [c for c in free if not c.is_prose and not sources.isdisjoint(affixes_of(c.name))]
     named += [c for c in free if stems[stem_of(c.name) or " "] > 1]
     more = [c for c in free if c in labels or c in named]
-    return named + (flags_beside(free, more, TRUTHS) if len(more) > 1 else [])
+    flags = FLAGS if all(c.values <= FLAGS for c in more) else TRUTHS
+    return named + (flags_beside(free, more, flags) if len(more) > 1 else [])
 
 
 def columns_of_items(table: Known, cells: Sequence[Cell]) -> tuple[Cell, ...]:
