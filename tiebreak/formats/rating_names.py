@@ -44,7 +44,7 @@ _OTHER: dict[str, frozenset[str]] = {
         " majorité promedio mayoría maggioranza 平均 总计 결론 합의 최종 평균 합계 다수결",
         "fact": "country language education nationality time date timestamp duration seconds"
         " ms minutes created updated started submitted order position batch page url link email ip version"
-        " status worktime approved rejected lifetime confidence trust split fold chars tokens length words comment comments config",
+        " status worktime approved rejected lifetime confidence split fold chars tokens length words comment comments config",
         "criterion": "fluency coherence relevance consistency adequacy grammar grammaticality"
         " informativeness helpfulness harmlessness correctness accuracy faithfulness factuality readability"
         " clarity quality overall engagement naturalness meaning simplicity creativity interestingness"
@@ -207,7 +207,7 @@ def opposite_of(name: str) -> str:
 
 def is_fact(name: str) -> bool:
     """Whether a column describes a rater or a rating and is no answer, as fields of platforms do: `_trust`."""
-    is_field = name.startswith("_") or is_about_person(name)
+    is_field = name.startswith("_") or name.casefold() == "trust" or is_about_person(name)
     return is_field or not _OTHER["fact"].isdisjoint(_words(name.casefold()))
 
 

@@ -18,6 +18,22 @@ def test_what_all_raters_of_an_item_share_beside_their_labels_is_no_criterion():
     assert {criterion for criterion, *_ in labels_of(rows)} == {"preference"}
 
 
+@pytest.mark.parametrize("first", ["I trust the answer", "answer", "label"])
+def test_answers_in_the_same_words_as_the_label_are_labels_too(first):
+    words = ["Disagree", "Neutral", "Agree"]
+    rows = [
+        {
+            "person": f"P{p}",
+            "scenario": s,
+            first: words[(p + k) % 3],
+            "It is clear": words[p * k % 3],
+        }
+        for p in range(1, 9)
+        for k, s in enumerate(("bank", "clinic", "school"), 1)
+    ]
+    assert {criterion for criterion, *_ in labels_of(rows)} == {first, "It is clear"}
+
+
 def test_a_label_of_0_and_1_on_which_all_agree_stands_with_its_neighbours():
     given = {"ann": ["good", "bad", "good"], "bob": ["fair", "bad", "good"]}
     rows = [

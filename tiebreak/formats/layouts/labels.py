@@ -95,6 +95,8 @@ def beside_raters(table: Known, keys: Sequence[str]) -> list[Cell]:
         found, unclear, _ = labels_of_one(table.free, table.candidates(), table.profile)
         chosen = [] if unclear else found
     alike = _called_alike(table, chosen, free)
+    if len(chosen) == 1 and "criterion" not in table.facts:
+        alike += [c for c in free if _says_alike(c, chosen[0])]
     chosen = [c for c in free if c in alike or c in _varied(chosen)] or chosen
     others = [c.name for c in differing if c not in chosen and not table.roles[c.name]]
     if others and len(chosen) == 1 and chosen[0] not in differing and table.is_shared(keys):
@@ -145,6 +147,12 @@ def check_criteria(chosen: Sequence[Column]) -> None:
         names = [c.name for c in chosen]
         example = ",".join(f"{LABEL_OF}{name}={name}" for name in names)
         raise UnclearLayoutError("repeated_label", TWICE.format(", ".join(names)), example)
+
+
+def _says_alike(column: Column, label: Column) -> bool:
+    """Whether both have more than two words, mostly the same, as answers to two questions have."""
+    are_words = not (column.is_number or label.is_number)
+    return are_words and min(column.distinct, label.distinct) > 2 and shares_labels(column, [label])
 
 
 def _is_on_scale(column: Column, labels: Sequence[Column]) -> bool:
