@@ -19,11 +19,11 @@ ROLES: dict[str, frozenset[str]] = {
         " einheit beispiel aufgabe unité élément exemple phrase 条目 项目 编号 样本",
         "rater": "rater raterid annotator annotatorid worker workerid coder coderid judge judgeid user userid"
         " username participant participantid respondent reviewer evaluator labeler labeller assessor expert"
-        " turk turker grader observer volunteer interviewer scorer tagger examiner panelist bewerter bewerterin kodierer gutachter beurteiler nutzer teilnehmer"
+        " turk turker grader observer volunteer interviewer scorer tagger examiner panelist juror voter bewerter bewerterin prüfer prüferin kodierer gutachter beurteiler nutzer teilnehmer"
         " teilnehmerin proband probandin annotateur annotatrice évaluateur évaluatrice juge codeur codeuse"
         " utilisateur utilisatrice participante anonyme utente utenti valutatore valutatrice annotatore"
         " giudice partecipante usuario usuaria anotador anotadora evaluador evaluadora juez"
-        " avaliador avaliadora utilizador 标注者 评分者 标注员 评审 用户 평가자 주석자 사용자 참가자 作業者 評価者 被験者",
+        " avaliador avaliadora utilizador oceniający аннотатор эксперт 标注者 评分者 标注员 评审 用户 평가자 주석자 사용자 참가자 作業者 評価者 被験者",
         "label": "label rating score judgment judgement annotation answer response value vote choice"
         " preference preferred pick class grade stars winner verdict bewertung urteil punkte punkt antwort note"
         " étiquette réponse jugement évaluation scelta giudizio voto punteggio valutazione elección"

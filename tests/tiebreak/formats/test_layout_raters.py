@@ -125,6 +125,13 @@ def test_numbered_persons_of_any_calling_are_raters(who):
     assert {rater for *_, rater in labels_of(rows)} == {f"{who}1", f"{who} 2"}
 
 
+@pytest.mark.parametrize("who", ["Prüfer", "juror", "Oceniający", "Эксперт", "évaluateur", "评审"])
+def test_raters_have_letters_in_many_languages(who):
+    words = ["bad", "fair", "good"]
+    rows = [{"id": k, f"{who} A": words[k % 3], f"{who} B": words[k % 2]} for k in range(12)]
+    assert {rater for *_, rater in labels_of(rows)} == {f"{who} A", f"{who} B"}
+
+
 @pytest.mark.parametrize("ending", ["anon", "anonymized", "hash"])
 def test_a_disguised_id_of_a_rater_names_a_rater(ending):
     rows = long([1, 2, 3, 4, 2, 1])
