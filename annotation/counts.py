@@ -198,7 +198,9 @@ def count_ratings(ratings: RatingQuerySet) -> CountedRatings:
 
 def progress_of(study: Study, now: datetime | None = None) -> Progress:
     """Count a study's places in one statement."""
-    return progress_by_study([study.pk], now)[study.pk]
+    return progress_by_study([study.pk], now).get(
+        study.pk, NO_PLACES
+    )  # if it was deleted meanwhile
 
 
 def progress_by_study(studies: Iterable[str], now: datetime | None = None) -> dict[str, Progress]:

@@ -111,7 +111,7 @@ class DataStep(StepAdmin):
             "may_change": not is_frozen(study) and self.has_change_permission(request, study),
             "has_own": any(not system.perturbation for system in self.systems),
             "formats": formats_in_words(study),
-            "scoring_study": scoring.first(),
+            "scoring_study": scoring.first() if study.survey_for_id else None,
         }
 
 

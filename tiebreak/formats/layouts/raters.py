@@ -50,7 +50,8 @@ def _likely_raters(table: Known) -> list[Cell]:
     """Return the columns whose names say raters, alone or with a criterion; counts are refused."""
     sides = table.compared()
     candidates = [c for c in table.candidates() if c not in sides]
-    free = [c for c in table.free if c not in sides]
+    # What models wrote are no labels, although columns may be called after models that rated.
+    free = [c for c in table.free if c not in sides and not (c.is_prose and is_machine(c.name))]
     others = [c for c in free if c not in candidates and not is_computed(c.name)]
     grid = grid_of(candidates, others)
     nested = [c for c in candidates if role_of(c.name.rpartition(".")[0]) in ("label", "rater")]
