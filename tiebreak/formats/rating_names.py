@@ -206,7 +206,10 @@ def opposite_of(name: str) -> str:
 
 
 def is_fact(name: str) -> bool:
-    """Whether a column describes a rater or a rating and is no answer, as fields of platforms do: `_trust`."""
+    """Whether a column describes a rater or a rating and is no answer, as fields of platforms do: `_trust`, `trust`.
+
+    With other words beside it, trust is what was asked: “I trust the answer”.
+    """
     is_field = name.startswith("_") or name.casefold() == "trust" or is_about_person(name)
     return is_field or not _OTHER["fact"].isdisjoint(_words(name.casefold()))
 
