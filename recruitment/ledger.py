@@ -205,6 +205,12 @@ class Ledger:
         waiting = [_is(reduce(or_, listed)).desc()] if listed else []
         return self.people.filter(self.wanted).order_by(*waiting, "pk")
 
+    def page(self, start: int, stop: int) -> QuerySet[Participation]:
+        """Return a slice of `matches`. Where a list has as many people, only these are looked at."""
+        if self.wanted or stop > max(self.totals.listed.values()):
+            return self.matches[start:stop]
+        return self.people.filter(reduce(or_, self._with_people.values()))[start:stop]
+
     def waiting_since(self, name: str) -> datetime | None:
         """Return when the first who await payment on a list completed their last task; None if none did."""
         return self.due.since.get(name)
@@ -334,7 +340,10 @@ def _is(condition: Q) -> Case:
 def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     """Return the conditions on participations of which the lists are made."""
     since = now - timedelta(minutes=study.lease_minutes)
-    recent = Rating.objects.filter(assignment__participation=OuterRef("pk"), created_at__gte=since)
+    done = Assignment.objects.filter(participation=OuterRef("pk"), completed_at__gte=since)
+    # To look at the answers of all tasks would take longer the more somebody has done.
+    in_open_task = {"assignment__participation": OuterRef("pk"), "assignment__completed_at": None}
+    answers = Rating.objects.filter(created_at__gte=since, **in_open_task)
     held = Place.objects.filter(
         completed_at__isnull=True,
         assignment__status=Assignment.Status.ACTIVE,
@@ -346,7 +355,7 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
         **_OF_MONEY,
         "holds": has_any(held),
         "is_silent": Case(
-            When(may_be_silent, then=~Q(has_any(recent))),
+            When(may_be_silent, then=~Q(has_any(done)) & ~Q(has_any(answers))),
             default=False,
             output_field=BooleanField(),
         ),
@@ -385,7 +394,8 @@ def _lists(study: Study) -> dict[str, Q]:
     """Return the lists of unsettled submissions that need a decision; unpaid work awaits no payment.
 
     People await payment if they have unpaid completed work and no longer work. They are stuck if
-    they are silent and hold a place, or submitted on the platform without finishing here.
+    they are silent and hold a place, or submitted on the platform without finishing here. Silent is who
+    neither completed a task nor answered in an open one for the length of a lease.
     """
     is_active = Q(status=Status.ACTIVE)
     has_ended = ~is_active | _SUBMITTED | Q(is_silent=True, holds=False)

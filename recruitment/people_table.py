@@ -158,7 +158,7 @@ def first_people(entries: Ledger, most: int) -> list[Person]:
     """Return the first rows of the whole ledger: who is worth a look for most reasons, then who needs a decision."""
     looked_at = entries.matches.exclude(status=Participation.Status.EXCLUDED)
     if are_too_many(looked_at.order_by().values("pk")):
-        return people_on(entries, entries.matches[:most], {})
+        return people_on(entries, entries.page(0, most), {})
     everybody = list(entries.matches.only("rater", "status", "study"))
     unusual = unusual_signs(everybody)
     first = sorted(everybody, key=lambda one: -len(unusual.get(one.pk, [])))[:most]

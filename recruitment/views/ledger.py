@@ -1,10 +1,7 @@
 """The researcher's page *Participants & payments*: the ledger."""
 
-from typing import cast
-
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
@@ -44,6 +41,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
     paginator = Paginator(entries.matches, PER_PAGE)
     paginator.count = entries.totals.matching
     page = paginator.get_page(request.GET.get("page_number"))
+    first = PER_PAGE * (page.number - 1)
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
@@ -61,7 +59,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "total": entries.totals.participants,
         "unknown": unknown.select_related("participation__rater").only(*UNKNOWN),
         "per_page": PER_PAGE,
-        "people": people_on(entries, cast(QuerySet[Participation], page.object_list)),
+        "people": people_on(entries, entries.page(first, first + PER_PAGE)),
         "page": page,
         "search": search,
         "status": status,

@@ -2,15 +2,16 @@
 
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from random import Random
 from statistics import median
 
 import pytest
+from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models import HIT, Assignment, Participation, Place, Rater
+from annotation.models import HIT, Assignment, Participation, Place, Rater, Rating
 from recruitment.admission import maximum
 from recruitment.ledger import LISTS, SUBMITTED, WITHOUT_RATINGS, due, ledger, listed_by_study
 from recruitment.models import Channel, Payment, Submission
@@ -101,6 +102,21 @@ def work(study: Study, rng: Random, person: Participation) -> None:
         Place.objects.filter(pk=free.pk).update(
             assignment=held, lease_until=NOW, completed_at=rng.choice([None, None, NOW])
         )
+        answer(study, held, NOW - timedelta(minutes=rng.choice([5, 80])))
+
+
+def answer(study: Study, assignment: Assignment, at: datetime) -> None:
+    Rating.objects.create(
+        assignment=assignment,
+        rater=assignment.rater,
+        unit=assignment.hit.hit_units.first().unit,
+        criterion=study.criteria.get(),
+        label="1",
+        side_a="left",
+        duration_ms=3000,
+        client_key=str(assignment.pk),
+        created_at=at,
+    )
 
 
 def pay(rng: Random, person: Participation) -> None:
@@ -132,9 +148,10 @@ class Seen:
         self.holds = Place.objects.filter(
             completed_at=None, assignment__participation=person, assignment__status="active"
         ).exists()
-        self.is_silent = person.status == "active" and person.created_at < NOW - timedelta(
-            minutes=30
-        )
+        answers = Rating.objects.filter(assignment__participation=person)
+        signs = [person.created_at, *(one.completed_at for one in done)]
+        signs += answers.values_list("created_at", flat=True)
+        self.is_silent = person.status == "active" and max(signs) < NOW - timedelta(minutes=30)
         settings = self.submission.channel.settings if self.submission.channel else {}
         self.pays_test = "screen_out_reward" in settings or bool(self.submission.screen_out_reward)
         self.settings, self.per, self.study = settings, person.paid_per, study
@@ -306,3 +323,13 @@ def test_the_most_that_people_can_get_is_the_sum_of_what_each_can_get(rng):
         came = [one for one in came if one.may_earn or one.was_paid]
         assert limit.people == len(came)
         assert limit.reserved == sum((one.reserved(planned) for one in came), Decimal(0))
+
+
+def test_a_page_is_a_slice_of_those_who_need_a_decision_first(rng):
+    entries = ledger(a_study(rng), NOW)
+    longest = max(entries.totals.listed.values())
+    assert longest > 1
+    for start, stop in [(0, 1), (1, longest), (0, longest + 1), (longest, PEOPLE), (0, PEOPLE + 9)]:
+        assert [*entries.page(start, stop)] == [*entries.matches[start:stop]]
+    some = ledger(entries.study, NOW, Q(status="active"))
+    assert [*some.page(0, 1)] == [*some.matches[:1]]
