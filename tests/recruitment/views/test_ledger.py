@@ -168,6 +168,22 @@ def test_who_is_silent_longer_than_a_lease_is_stuck():
     assert names(ledger(study, later).rows_on("stuck")) == ["ann"]
 
 
+def test_who_answers_in_an_open_task_is_not_silent():
+    study = paying_study(comparisons_per_hit=2)
+    sheet = worksheet(take_place(participation=make_participation(study)))
+    later = timezone.now() + timedelta(minutes=study.lease_minutes + 1)
+    assert names(ledger(study, later).rows_on("stuck")) == ["ann"]
+    hit_unit, *_ = sheet.hit_units.values()
+    submit_rating(
+        assignment=sheet.assignment,
+        hit_unit=hit_unit,
+        criterion=sheet.criteria[0],
+        answer=Answer("0", client_key="k"),
+        now=later - timedelta(minutes=5),
+    )
+    assert not ledger(study, later).rows_on("stuck")
+
+
 def test_the_hourly_rate_is_what_was_really_paid_for_the_time_it_took():
     study = paying_study()
     for name, minutes in (("ann", 10), ("bob", 20), ("eve", 40)):
