@@ -199,7 +199,11 @@ def pay(study: Study) -> None:
     study.versions.update(**terms)
     others = {"minutes_per_hit": 3, "promised_hourly_rate": 9, "budget": BUDGET}
     Study.objects.filter(pk=study.pk).update(**terms, **others)
-    Participation.objects.update(consented_version=study.versions.get(), paid_per="study")
+    # They entered long ago: of who still works, it is looked for whether they do.
+    entered = {"created_at": models.F("consented_at")}
+    Participation.objects.update(
+        consented_version=study.versions.get(), paid_per="study", **entered
+    )
     _pay_people(study, reward)
 
 
