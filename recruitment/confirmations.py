@@ -115,16 +115,16 @@ def _cost(study: Study, hits: int) -> Iterator[str]:
             limits.append(f"{one.title} admits {people}, each paid up to {one.pay.most}")
     fees = ", with the platforms' fees" if cost.fee_percent else ""
     if cost.total is not None:
-        yield f"All responses will cost about {cost.total} {study.currency}{fees}."
+        yield f"All responses will cost about {money(cost.total)} {study.currency}{fees}."
     yield (
-        f"The study can cost {cost.maximum.total} {study.currency} at most{fees}:"
+        f"The study can cost {money(cost.maximum.total)} {study.currency} at most{fees}:"
         f" {'; '.join(limits)}."
     )
 
 
 def closing(study: Study) -> Question:
     now = progress_of(study)
-    sentences = [f"Completed so far: {now.completed} of {counted(now.places, 'response')}."]
+    sentences = [f"Completed so far: {now.completed:,} of {counted(now.places, 'response')}."]
     if now.remaining:
         remaining = counted(now.remaining, "remaining response")
         sentences.append(f"The {remaining} will no longer be offered to anyone.")
@@ -155,7 +155,7 @@ def _still_on_platforms(study: Study) -> list[str]:
 
 def reopening(study: Study) -> Question:
     now, late = progress_of(study), late_answers(study)
-    sentences = [f"{now.remaining} of {counted(now.places, 'response')} will be offered again."]
+    sentences = [f"{now.remaining:,} of {counted(now.places, 'response')} will be offered again."]
     if late is not None:
         sentences.append(
             f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} will"
@@ -280,7 +280,7 @@ def publishing(channel: Channel, participants: int) -> Question:
     if cost is not None:
         costs = [
             f"The participants cost {participants} × {reward} = {money(cost.amount)}"
-            f" {study.currency} and {money(cost.fees)} in fees, together {cost.total}."
+            f" {study.currency} and {money(cost.fees)} in fees, together {money(cost.total)}."
         ]
     return Question(
         title=f"Request {people} on {platform.title}?",
@@ -308,7 +308,7 @@ def _to_collect(study: Study) -> tuple[str, ...]:
     if not hits:
         return ()
     return (
-        f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
+        f"Still to be collected: {now.remaining:,} of {counted(now.places, 'response')}. Each"
         f" annotator may do {study.hits_per_annotator or 'any number'} of"
         f" {counted(hits, 'task')}.",
     )
@@ -336,7 +336,7 @@ def stopping(channel: Channel) -> Question:
         title=f"Stop the study on {title}?",
         sentences=(
             f"{title} will send nobody after this, and the study cannot be started there again."
-            f" Completed so far: {now.completed} of {counted(now.places, 'response')}.",
+            f" Completed so far: {now.completed:,} of {counted(now.places, 'response')}.",
         ),
         button="Stop the study",
         facts=(channel.pk, channel.external_status, channel.external_id),

@@ -159,7 +159,7 @@ def paying_awaiting(study: Study, awaiting: Sequence[Participation]) -> Question
     is_paid_here = any(pays_by_platform(one.submission.channel) for one in awaiting)
     verb = f"Pay {people}" if is_paid_here else f"Mark {people} as paid"
     return Question(
-        title=f"{verb} {total} {study.currency}?",
+        title=f"{verb} {money(total)} {study.currency}?",
         listed=payees(amounts),
         sentences=(
             *_payments_by_platform(amounts, study.currency),

@@ -91,8 +91,12 @@ def in_cents(amount: Decimal | float) -> Decimal:
 
 
 def money(amount: Decimal | float) -> str:
-    """Return an amount of money without its currency."""
-    return rounded(amount, 2)
+    """Return an amount of money without its currency, with a comma between its thousands.
+
+    >>> money(Decimal("1080.5"))
+    '1,080.50'
+    """
+    return f"{_rounded(amount, 2):,f}"
 
 
 def small_money(amount: Decimal | float) -> str:

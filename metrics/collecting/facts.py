@@ -8,7 +8,7 @@ from metrics.results.collection_figure import has_pace, rest_in_words
 from recruitment.costs import Accounts
 from studies.design.steps import StudyFrame, StudyState
 from studies.models import Study
-from tiebreak.digits import counted, money
+from tiebreak.digits import counted, in_thousands, money
 
 DRAFTS = {StudyState.UNFINISHED, StudyState.READY}
 
@@ -20,11 +20,11 @@ def finding(
 
     ``possible`` is how many of the missing responses can come, if there is a limit.
     """
-    so_far = f"{counts.completed} of {counts.places} responses"
+    so_far = f"{counts.completed:,} of {counts.places:,} responses"
     sentences = {
         StudyState.DRY_RUN: f"Dry run: bots have completed {so_far}",
         StudyState.PAUSED: f"Paused at {so_far}; nobody can work now",
-        StudyState.CLOSED: f"Closed: {so_far if counts.remaining else f'all {counts.places} responses'} are in",
+        StudyState.CLOSED: f"Closed: {so_far if counts.remaining else f'all {counts.places:,} responses'} are in",
         StudyState.STALLED: f"Nobody can enter, and {counted(counts.remaining, 'response')} are missing",
     }
     if frame.state in DRAFTS:
@@ -50,7 +50,7 @@ def _open(study: Study, counts: StudyCounts, now: datetime, possible: int | None
         return "The study is open; nobody has completed a task yet"
     share = f"{min(99, max(1, round(100 * counts.share)))}% of the responses are completed"
     if possible is not None and possible < counts.remaining:
-        return f"{share}; at most {possible} of the {counts.remaining} missing can come"
+        return f"{share}; at most {possible:,} of the {counts.remaining:,} missing can come"
     if not has_pace(study, counts):
         return share
     if not counts.completed_last_hour:
@@ -80,12 +80,12 @@ def progress_facts(study: Study, counts: StudyCounts) -> list[Fact]:
     """Return what changes with every answer: what is done, and who is at work."""
     if study.is_imported:
         return [
-            Fact("done", "Done", str(counts.rows.counted), "ratings from a file"),
-            Fact("people", "People", str(counts.annotators), "gave these ratings"),
+            Fact("done", "Done", in_thousands(counts.rows.counted), "ratings from a file"),
+            Fact("people", "People", in_thousands(counts.annotators), "gave these ratings"),
             Fact("working", "Working now", NO_NUMBER, "nobody: the ratings are imported"),
         ]
-    done = Fact("done", "Done", str(counts.completed), f"of {counts.places} responses")
-    working = Fact("working", "Working now", str(counts.live), "with a task open")
+    done = Fact("done", "Done", in_thousands(counts.completed), f"of {counts.places:,} responses")
+    working = Fact("working", "Working now", in_thousands(counts.live), "with a task open")
     if study.status in (Study.Status.PAUSED, Study.Status.CLOSED):
         working = Fact("working", "Working now", NO_NUMBER, f"nobody: the study is {study.status}")
     return [done, working]
@@ -101,10 +101,12 @@ def _people(study: Study, accounting: Accounts) -> list[Fact]:
         return []
     entered, most = accounting.ledger.totals.participants, accounting.maximum.most_people
     if study.dry_run_of_id is not None:
-        return [Fact("people", "People", str(entered), "all of them bots")]
+        return [Fact("people", "People", in_thousands(entered), "all of them bots")]
     if most is None:
-        return [Fact("people", "People", str(entered), "entered; no maximum is set")]
-    return [Fact("people", "People", str(accounting.maximum.people), f"of at most {most}")]
+        return [Fact("people", "People", in_thousands(entered), "entered; no maximum is set")]
+    return [
+        Fact("people", "People", in_thousands(accounting.maximum.people), f"of at most {most:,}")
+    ]
 
 
 def in_order(facts: list[Fact]) -> list[Fact]:
@@ -123,8 +125,8 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     rate = paid.median_hourly_rate
     detail = f"{costs.currency}, median"
     detail += f"; promised {money(promised)}" if promised else ""
-    few, those = paid.under_promise, f"the {paid.timed} paid and not excluded"
-    due = f"{few} of {those} got less" if few else ""
+    few, those = paid.under_promise, f"the {paid.timed:,} paid and not excluded"
+    due = f"{few:,} of {those} got less" if few else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"
     more = accounting.ledger.owed_once_they_stop
@@ -132,7 +134,7 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     sums += f", at most {most}" if study.status != Study.Status.CLOSED else ""
     return [
         Fact("money", "Money", money(costs.spent), sums),
-        Fact("hourly", "Hourly pay", str(rate), detail, due)
+        Fact("hourly", "Hourly pay", money(rate), detail, due)
         if rate is not None
         else Fact("hourly", "Hourly pay", NO_NUMBER, "nobody has been paid yet"),
     ]

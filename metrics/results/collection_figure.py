@@ -43,7 +43,7 @@ def progress_figure(
     if first is None or last is None:
         return empty_figure("progress", "No response is complete yet", "")
     moments, planned = moments or completed_over_time(study, counts), counts.places
-    finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
+    finding, sentence = "Responses completed over time", f"{counts.completed:,} of {planned:,}."
     expected = since = None
     if study.status == Study.Status.OPEN and counts.remaining:
         now, is_timed = now or database_now(), has_pace(study, counts)
@@ -87,7 +87,7 @@ def _forecast(study: Study, counts: Progress, now: datetime) -> tuple[str, str]:
         return "Imported responses have no pace", "When they were given here is not known."
     if not counts.completed_last_hour:
         return "No response was completed in the last hour", ""
-    sentence = f"Responses completed in the last hour: {counts.completed_last_hour}."
+    sentence = f"Responses completed in the last hour: {counts.completed_last_hour:,}."
     rest = rest_in_words(counts, now)
     return (
         f"At this pace, the rest takes {rest}" if rest else "It is too early for a forecast"

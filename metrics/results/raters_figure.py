@@ -45,7 +45,7 @@ def speed_figure(rows: Sequence[RaterRow]) -> Figure:
         return empty_figure(
             "rater-speed", SPEED_TITLE, "No annotator has both times and items rated by others."
         )
-    sentence = f"{len(points)} annotators."
+    sentence = f"{len(points):,} annotators."
     if len(points) > MAX_POINTS:
         sentence += f" The chart shows the {MAX_POINTS} with the least agreement."
     chart = scatter_chart(
@@ -82,8 +82,8 @@ def fatigue_figure(speeds: Sequence[TaskSpeed]) -> Figure:
     )
     first, last = speeds[0], speeds[-1]
     sentence = (
-        f"{duration(first.seconds)} seconds per answer in the first task ({first.annotators} annotators),"
-        f" {duration(last.seconds)} in task {last.task} ({last.annotators})."
+        f"{duration(first.seconds)} seconds per answer in the first task ({first.annotators:,} annotators),"
+        f" {duration(last.seconds)} in task {last.task} ({last.annotators:,})."
     )
     rows = tuple((s.task, s.seconds, s.annotators) for s in speeds)
     columns = ("task", "seconds_per_answer", "annotators")

@@ -327,5 +327,5 @@ def _unfilled_places(
         why = f"raters who left still hold {counts.live} of them until their lease ends"
     else:
         why = f"the last {counted(MAX_IDLE_RATERS, 'rater')} got none. They read: “{findings.last_sentence}”"
-    sentence = f"{counts.remaining} of {counts.places} responses were not collected: {why}."
+    sentence = f"{counts.remaining:,} of {counts.places:,} responses were not collected: {why}."
     yield "places_unfilled", sentence

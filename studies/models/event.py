@@ -5,6 +5,7 @@ from django.db import models
 
 from studies.models.choices import OpenChoiceField
 from studies.models.study import Study
+from tiebreak.digits import in_thousands
 
 
 class AppendOnly(TypeError):
@@ -95,8 +96,11 @@ class StudyEvent(models.Model):
     @property
     def details_in_words(self) -> str:
         """The details as text, such as `completed: 22; of: 36`. Empty details are left out."""
-        texts = {
-            name.replace("_", " "): ", ".join(map(str, value)) if isinstance(value, list) else value
-            for name, value in self.details.items()
-        }
+        texts = {name.replace("_", " "): _in_words(value) for name, value in self.details.items()}
         return "; ".join(f"{name}: {value}" for name, value in texts.items() if value != "")
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return in_thousands(value) if type(value) is int else f"{value}"

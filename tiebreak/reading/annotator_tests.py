@@ -167,7 +167,7 @@ def _is_worse(section: CriterionSection, machine: str) -> bool:
 def matched(test: AnnotatorTestSection) -> str:
     """Return how many of the annotators a machine rater is shown to match, less the allowance ε."""
     n = round(test.winning_rate * test.annotators)
-    return f"{n} of {counted(test.annotators, 'annotator')}"
+    return f"{n:,} of {counted(test.annotators, 'annotator')}"
 
 
 def needed(test: AnnotatorTestSection) -> int:

@@ -194,7 +194,7 @@ def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
             " person may have taken part more than once."
         )
     if counts.remaining:
-        yield f"{counts.remaining} of {counts.places} planned responses were not completed."
+        yield f"{counts.remaining:,} of {counts.places:,} planned responses were not completed."
     if counts.rows.unparsed:
         yield f"{counts.rows.unparsed} answers of machine raters could not be parsed."
     if study.selected.exists():

@@ -112,7 +112,7 @@ def drawn_points(series: Series, x: Axis, y: Axis, canvas: Canvas) -> Iterator[s
         if estimate.has_interval:
             low, high = 1 - y.at(estimate.low), 1 - y.at(estimate.high)
             yield canvas.whisker((at, low), (at, high), series.kind)
-        title = f"{series.name}: {series.words(estimate.value)}, n = {estimate.n}"
+        title = f"{series.name}: {series.words(estimate.value)}, n = {estimate.n:,}"
         yield canvas.mark((at, 1 - y.at(estimate.value)), series.kind, title)
 
 
@@ -205,13 +205,13 @@ def time_chart(
         yield canvas.line((0, 1 - y.at(goal)), (1, 1 - y.at(goal)), "reference")
         # Where a page is narrow, what is expected has the line for itself, and says how many.
         hidden = {"data_n": 1} if expected else {}
-        yield canvas.text((0, 1 - y.at(goal)), f"{goal} planned", "start", dy=-5, **hidden)
+        yield canvas.text((0, 1 - y.at(goal)), f"{goal:,} planned", "start", dy=-5, **hidden)
         if expected and expected > last:
             share = (end - last) / (expected - last)
             there = (1.0, 1 - y.at(reached + share * (goal - reached)))
             dashes = {"stroke_width": 2, "stroke_dasharray": "4 4"}
             yield canvas.path([(points[-1], there)], "human-line", **dashes)
-            then = f"{goal} at about {_about(expected, last)}"
+            then = f"{goal:,} at about {_about(expected, last)}"
             yield canvas.text((1, 1 - y.at(goal)), then, "y-tick", dy=-5, font_weight=600)
         yield canvas.mark(points[-1], "human", words)
         # It ends at its point, because a forecast rises into what would follow.
@@ -219,8 +219,8 @@ def time_chart(
         yield canvas.text(points[-1], here, style, dy=-9, font_weight=600)
 
     since = f", none since {_clock(none_since, last)}" if none_since else ""
-    here = f"{reached}{since or f' at {_clock(last, first)}'}"
-    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached} of {goal}{since}"
+    here = f"{reached:,}{since or f' at {_clock(last, first)}'}"
+    words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached:,} of {goal:,}{since}"
     below = (*_pace(moments, x, unit), *_time_axis(first, end))
     return field_chart(draw, finding=finding, words=words, y_label=unit, below=below, size="low")
 
@@ -282,8 +282,8 @@ def _pace(moments: Sequence[tuple[datetime, int]], x: Axis, unit: str) -> tuple[
             left, right = x.at(k * wide), min(1.0, x.at((k + 1) * wide))
             inset = (right - left) / 10
             start, end = (left + inset, 1 - n / most), (right - inset, 1.0)
-            yield canvas.bar(start, end, "human", f"{n} {unit}")
+            yield canvas.bar(start, end, "human", f"{n:,} {unit}")
         yield canvas.line((0, 1), (1, 1), "grid")
 
-    title = Strip(words=f"{unit} {name}, {most} at most", css="start")
+    title = Strip(words=f"{unit} {name}, {most:,} at most", css="start")
     return (title, Strip(draw=draw, size="ridge"))

@@ -31,7 +31,7 @@ def reproduction(report: Report, made_at: datetime, how: str) -> DocumentSection
     facts = (
         f"Tiebreak {tiebreak.__version__}, report format {report.report_version}, seed"
         f" {report.seed}, {report.replicates:,} replicates. Computed {in_utc(made_at)}."
-        f" {report.source.n_rows} rows, of which {report.source.n_used} are in the statistics."
+        f" {report.source.n_rows:,} rows, of which {report.source.n_used:,} are in the statistics."
         f" SHA-256 of the rows: {report.source.rows_sha256}."
     )
     return DocumentSection("Reproduction", (Paragraph(facts), Paragraph(how)))

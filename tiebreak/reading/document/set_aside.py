@@ -54,7 +54,7 @@ def _columns(about: CriterionSection) -> Iterator[tuple[str, Cell]]:
 
 def _share(label: str | None, one: VoteCounts) -> str:
     n = one.ties if label is None else one.votes.get(label, 0)
-    return f"{n} ({percent(n / one.ratings)})"
+    return f"{n:,} ({percent(n / one.ratings)})"
 
 
 def _known(number: float) -> str:

@@ -175,7 +175,7 @@ def _ridges(rows: Iterable[ScoreDistribution]) -> Iterator[Ridge]:
 def _sentence(rows: Sequence[ScoreDistribution]) -> str:
     above, n = sum(row.above_zero for row in rows), sum(row.n for row in rows)
     sentence = (
-        f"{percent(above / n)} of {n} scores, one for each instance and pair, are above 0: the texts of one"
+        f"{percent(above / n)} of {n:,} scores, one for each instance and pair, are above 0: the texts of one"
         " system are more like each other than like the other system's texts."
     )
     if len(rows) > MAX_ROWS:

@@ -284,8 +284,8 @@ class Spread:
         is_alike = not differs(by_instance)
         if n_instances <= 1 or (is_alike and not raters_per_value):
             return None
-        groups = f"{len(of_instances.rest)} instances"
-        groups += f" and {len(of_raters.rest)} raters" if of_raters else ""
+        groups = f"{len(of_instances.rest):,} instances"
+        groups += f" and {len(of_raters.rest):,} raters" if of_raters else ""
         if is_alike:
             raters = of_raters.n_effective / raters_per_value if of_raters else inf
             method = f"{EXACT} over {groups}"

@@ -30,7 +30,7 @@ from tiebreak.stats.core.validation import (
 ONE_POSITION = "No rater has ratings at two positions."
 NO_VARIATION = "There is no interval because the outcome does not vary."
 OF_INSTANCES = "linearised, over {instances} instances, t"
-OF_BOTH = "linearised, over {instances} instances and {raters} raters, t"
+OF_BOTH = "linearised, over {instances:,} instances and {raters:,} raters, t"
 
 
 def position_slope(

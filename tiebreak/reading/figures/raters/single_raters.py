@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlencode
 
-from tiebreak.digits import in_digits, percent
+from tiebreak.digits import in_digits, percent, rounded
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind
@@ -81,7 +81,7 @@ def confusion_figure(section: CriterionSection, rater: str = "") -> Figure:
     total = math.fsum(n for row in matrix for n in row)
     alike = math.fsum(matrix[k][k] for k in range(len(matrix)))
     sentence = (
-        f"{percent(alike / total)} of {in_digits(total, 0)} answers equal the most frequent answer of the others,"
+        f"{percent(alike / total)} of {int(rounded(total, 0)):,} answers equal the most frequent answer of the others,"
         " where several count in equal parts."
     )
     rows = _matrix_rows(section, who, matrix, shares)
@@ -155,7 +155,7 @@ def _accuracy_figure(section: CriterionSection, title: str) -> Figure:
     chart = interval_chart(
         rows[:MAX_DRAWN], finding=title, label="probability of the true label", bounds=(0, 1)
     )
-    sentence = f"{len(rows)} annotators and {fit.n_units} units.{_cut(len(rows))}"
+    sentence = f"{len(rows):,} annotators and {fit.n_units:,} units.{_cut(len(rows))}"
     return Figure(
         "dawid-skene",
         title,

@@ -40,7 +40,7 @@ TOO_MANY_RATERS = (
     "Conger's κ is not computed for so many annotators and labels; it hardly differs from Fleiss' κ"
     " then."
 )
-NOT_TWO = "Cohen's κ compares two annotators, and {number} rated items of this criterion."
+NOT_TWO = "Cohen's κ compares two annotators, and {number:,} rated items of this criterion."
 NO_NUMBERS = (
     "Intraclass correlations treat labels as numbers; declare the scale as interval or ratio if they"
     " are."
