@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlencode
 
-from tiebreak.digits import in_digits, percent, rounded
+from tiebreak.digits import percent, rounded
 from tiebreak.reading.charts.intervals import IntervalRow, Mark, interval_chart
 from tiebreak.reading.charts.matrices import matrix_chart
 from tiebreak.reading.charts.svg import Kind
