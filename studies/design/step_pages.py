@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 
 from studies.access import Right, datasets_of, studies_of
@@ -91,11 +91,15 @@ class DataStep(StepAdmin):
             "dummies": count_of(texts.filter(is_dummy=True)),
             "texts": count_of(texts) - F("dummies"),
         }
-        systems = self.study.dataset.systems.for_studies().order_by("name")
         used = self.study.study_systems.filter(system=OuterRef("pk"))
-        return list(
-            systems.annotate(**counts, imported=Exists(imported(texts)), is_used=Exists(used))
+        systems = self.study.dataset.systems.for_studies().annotate(
+            **counts,
+            imported=Exists(imported(texts)),
+            is_used=Exists(used),
+            place=Subquery(used.values("position")),
         )
+        # As every other page has them; last those that this study leaves out.
+        return list(systems.order_by(F("place").asc(nulls_last=True), "name"))
 
     def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:  # noqa: ARG002
         """Leave out the list where there is nothing to list."""

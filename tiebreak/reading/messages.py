@@ -46,8 +46,8 @@ TOO_FEW_OF_PAIRS = (
 TOO_FEW_TO_AGREE = (
     f"{{n}} {{verb}} too few to say whether annotators agree: {MIN_CLUSTERS} are needed"
 )
-SAVED = "Selecting instances saved about {n:,} ratings for {pair}"
-COST = "Selecting instances cost about {n:,} additional ratings for {pair}"
+SAVED = "Selecting instances saved about {n} ratings for {pair}"
+COST = "Selecting instances cost about {n} additional ratings for {pair}"
 SAVING_UNKNOWN = "Selected instances of {pair}"
 WITHOUT_PREFERENCE = (
     "Another {instances} were rated, but none of the ratings says which system is better."

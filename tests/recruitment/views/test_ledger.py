@@ -659,8 +659,8 @@ def test_launch_of_an_open_study_leads_with_what_was_paid_and_is_owed(researcher
     page = fromstring(researcher_client.get(reverse("recruitment:launch", args=[study.pk])).text)
     costs = accounts(study).costs
     assert costs.spent == costs.owed > 0
-    assert page.xpath("string(//*[@data-paid])") == str(costs.spent)
-    assert page.xpath("string(//*[@data-owed])") == str(costs.owed)
+    assert page.xpath("string(//*[@data-paid])") == f"{costs.spent} {study.currency}"
+    assert page.xpath("string(//*[@data-owed])") == f"{costs.owed} {study.currency}"
     assert "3 of at most 9 people" in page.xpath("string(//section[@id='cost']//p[@class='n'])")
     # What was planned is folded below.
     assert page.xpath("//section[@id='cost']//details//dl[@class='lines']")
