@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce, Now
 
 from annotation.models import HIT, Assignment, HITUnit, Place, Rating
@@ -205,13 +205,36 @@ def progress_of(study: Study, now: datetime | None = None) -> Progress:
 
 def progress_by_study(studies: Iterable[str], now: datetime | None = None) -> dict[str, Progress]:
     """Count the places of several studies in one statement."""
-    counts = _places(now or Now())
-    rows = Study.objects.filter(pk__in=list(studies)).values_list("pk", *counts.values())
-    return {study: _progress(**dict(zip(counts, row, strict=True))) for study, *row in rows}
+    counts = {f"{_PREFIX}{name}": number for name, number in _places(now or Now()).items()}
+    rows = Study.objects.filter(pk__in=list(studies)).only(*_R).annotate(**counts)
+    found = (
+        (row, {name.removeprefix(_PREFIX): getattr(row, name) for name in counts}) for row in rows
+    )
+    return {row.pk: _progress(row, **numbers) for row, numbers in found}
 
 
-def _progress(places: int, still_open: int, **others: Any) -> Progress:
+def _progress(
+    study: Study, places: int | None, hits: int, still_open: int, **others: Any
+) -> Progress:
+    places = study.places_of(hits) if places is None else places
     return Progress(places=places, completed=places - still_open, **others)
+
+
+def number_of_places() -> Case:
+    """Return as an expression how many places a study has; None where `Study.places_of` its HITs says it.
+
+    That is where annotators were served, which takes every place of the plan; an import has only some.
+    """
+    served = Q(opened_at__isnull=False) & (Q(closed_at=None) | Q(closed_at__gt=F("opened_at")))
+    counted = count_of(Place.objects.filter(study=OuterRef("pk")))
+    # There is a place for each annotator of each task: to count those takes longer than all else.
+    return Case(When(served, then=None), default=counted)
+
+
+def number_of_hits() -> Coalesce:
+    """Return as an expression how many main HITs a study has: the last one's number says it."""
+    last = HIT.objects.main().filter(study=OuterRef("pk")).order_by("-number").values("number")
+    return Coalesce(Subquery(last[:1]), 0)
 
 
 def _places(now: datetime | Now) -> dict[str, Any]:
@@ -225,7 +248,8 @@ def _places(now: datetime | Now) -> dict[str, Any]:
     moments = done.values("completed_at")
     of_last_hit = Place.objects.filter(hit__study=OuterRef("pk"), hit__kind=HIT.Kind.MAIN)
     return {
-        "places": count_of(places),
+        "places": number_of_places(),
+        "hits": number_of_hits(),
         "still_open": count_of(still_open),
         "live": count_of(still_open.filter(lease_until__gt=now, **held)),
         "completed_last_hour": count_of(done.filter(completed_at__gte=now - timedelta(hours=1))),
@@ -292,6 +316,8 @@ def first_flag(flag: str) -> Q:
 
 # An annotation cannot have the name of a column.
 _PREFIX = "n_"
+# What says how many places a HIT has.
+_R = ("ratings_per_hit", "further_share", "further_ratings")
 _WITHOUT_FLAG = COUNTED & MAIN_FIRST
 _KINDS: dict[str, Q] = {
     "counted": IN_STATISTICS,

@@ -16,7 +16,7 @@ from jobs.models import UNFINISHED, Job
 from metrics.collecting.needs import Need, of_channels, of_comments, of_lists
 from metrics.demo import demo_key, start_demo
 from metrics.messages import DEMO_STARTED
-from recruitment.costs import Spending, completed_places, plan_counts, spending_of
+from recruitment.costs import Spending, completed_places, places_total, plan_counts, spending_of
 from recruitment.ledger import listed_by_study
 from studies.access import Right, researchers_only, studies_of, user_of
 from studies.design.steps import StudyFrame, frame_of, with_facts
@@ -88,7 +88,7 @@ def _card(study: Any, user: User, spending: Spending, listed: Mapping[str, int])
     may_see_money = frame.right >= Right.READ and study.reward is not None
     need = next(_needs(frame, listed), None) if frame.right >= Right.READ else None
     shown = spending if may_see_money else None
-    return StudyCard(frame, completed_places(study), study.places_total, shown, need)
+    return StudyCard(frame, completed_places(study), places_total(study), shown, need)
 
 
 def _needs(frame: StudyFrame, listed: Mapping[str, int]) -> Iterator[Need]:

@@ -8,12 +8,12 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Q, Subquery, Sum, prefetch_related_objects
+from django.db.models import OuterRef, Q, Sum, prefetch_related_objects
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Now
 
-from annotation.counts import StudyCounts
-from annotation.models import HIT, Place
+from annotation.counts import StudyCounts, number_of_hits, number_of_places
+from annotation.models import Place
 from annotation.services.screening import screening_of
 from recruitment.admission import (
     OPEN_LINK,
@@ -216,7 +216,7 @@ def _so_far(
     entries: Ledger | None,
 ) -> "Spending":
     if completed is None:
-        completed = _count_completed(study)
+        completed = completed_places(_with_plan(study))
     paid = _paid([study.pk]).get(study.pk, NOTHING)
     left = _left(study, collection, completed)
     people = entries.due if entries else due([study])[study.pk]
@@ -234,10 +234,12 @@ def _whole_cost(
     return so_far.paid.in_cents + so_far.committed.in_cents  # as pages show the two parts
 
 
-def _count_completed(study: Study) -> int:
-    counts = plan_counts()
-    completed = counts["places_total"] - counts["places_open"]
-    return int(Study.objects.filter(pk=study.pk).values_list(completed, flat=True).get())
+def _with_plan(study: Study, **more: Any) -> Any:
+    """Return a copy of a study with its `plan_counts`, and more that is read with them."""
+    plan = copy(study)
+    read = Study.objects.filter(pk=study.pk).values(**plan_counts(), **more)
+    vars(plan).update(read.get())
+    return plan
 
 
 def _pays(study: Study, hits: int) -> list[Pay]:
@@ -430,7 +432,7 @@ class Accounts:
 
     @property
     def all_completed(self) -> bool:
-        return bool(self.plan.places_total) and not self.plan.places_open
+        return bool(places_total(self.plan)) and not self.plan.places_open
 
     @cached_property
     def beyond_budget(self) -> str:
@@ -451,10 +453,8 @@ def accounts(study: Study, wanted: Q | None = None) -> Accounts:
 
     What `note_counted` has noted of the study is not counted again.
     """
-    plan: Any = copy(study)
-    if not hasattr(study, "counted_at"):
-        read = Study.objects.filter(pk=study.pk).values(**plan_counts(), read_at=Now())
-        vars(plan).update(read.get())
+    is_counted = hasattr(study, "counted_at")
+    plan: Any = copy(study) if is_counted else _with_plan(study, read_at=Now())
     prefetch_related_objects([plan], "channels")
     now = getattr(study, "counted_at", None) or plan.read_at
     return Accounts(ledger(study, now, wanted), plan)
@@ -462,20 +462,18 @@ def accounts(study: Study, wanted: Q | None = None) -> Accounts:
 
 def plan_counts() -> dict[str, Any]:
     """Return what `spending_of` needs to know about studies, as expressions of a query."""
-    places = Place.objects.filter(study=OuterRef("pk"))
-    hits = HIT.objects.main().filter(study=OuterRef("pk")).order_by("-number")
+    still_open = Place.objects.filter(study=OuterRef("pk"), completed_at__isnull=True)
     return {
-        "places_total": count_of(places),
-        # The last number says how many there are.
-        "hits_total": Coalesce(Subquery(hits.values("number")[:1]), 0),
+        "places_counted": number_of_places(),
+        "hits_total": number_of_hits(),
         # Few places are open while a study is large, and an index finds them.
-        "places_open": count_of(places.filter(completed_at__isnull=True)),
+        "places_open": count_of(still_open),
     }
 
 
 def note_counted(study: Study, counts: StudyCounts, now: datetime) -> None:
     """Note what a page has counted at this time, so that its `accounts` do not count it again."""
-    vars(study).update(places_total=counts.places, places_open=counts.remaining)
+    vars(study).update(places_counted=counts.places, places_open=counts.remaining)
     vars(study).update(hits_total=counts.hits, counted_at=now)
 
 
@@ -498,7 +496,7 @@ def spending_of(studies: Many[Any]) -> dict[str, Spending]:
 
 
 def _collection(study: Any) -> Collection:
-    return collection_of(study, study.hits_total, study.places_total)
+    return collection_of(study, study.hits_total, places_total(study))
 
 
 def _left(study: Study, collection: Collection, completed: int) -> Collection:
@@ -539,4 +537,10 @@ def _paid(studies: list[str]) -> dict[str, Cost]:
 
 def completed_places(study: Any) -> int:
     """Return the number of completed places of a study that was read with `plan_counts`."""
-    return int(study.places_total) - int(study.places_open)
+    return places_total(study) - int(study.places_open)
+
+
+def places_total(study: Any) -> int:
+    """Return the number of all places of such a study."""
+    counted = study.places_counted
+    return int(study.places_of(study.hits_total) if counted is None else counted)

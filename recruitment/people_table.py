@@ -7,7 +7,13 @@ from functools import cached_property
 from django.db.models import QuerySet
 
 from annotation.models import Participation
-from annotation.participant_evidence import Sign, are_too_many, unusual_signs, worth_a_look
+from annotation.participant_evidence import (
+    MAX_AT_ONCE,
+    Sign,
+    are_too_many,
+    unusual_signs,
+    worth_a_look,
+)
 from annotation.services.screening import CheckRecord, check_records
 from recruitment.ledger import Ledger, LedgerRow, pays_by_platform, platform_title
 from recruitment.models import Channel
@@ -177,10 +183,11 @@ def people_on(
     rows = entries.rows_on_page(page)
     raters = [row.participation.rater_id for row in rows]
     records = check_records(entries.study.pk, raters=raters) if raters else {}
-    if unusual is None:
+    # Their ratings were counted, so that nobody asks again whether they are too many.
+    if unusual is None and sum(row.ratings for row in rows) <= MAX_AT_ONCE:
         unusual = worth_a_look([row.participation for row in rows])
     people = [
-        Person(row, records.get(one.rater_id), unusual.get(one.pk, []), entries.now)
+        Person(row, records.get(one.rater_id), (unusual or {}).get(one.pk, []), entries.now)
         for row in rows
         for one in [row.participation]
     ]

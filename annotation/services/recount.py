@@ -1,7 +1,7 @@
 """Counts the ratings of studies again, and raises an alarm where what is kept beside them differs.
 
-A rating, its tally and the completion of its place are written in one transaction, so they agree
-unless the database lost something, or somebody changed it by hand.
+A rating, its tally and the completion of its place are written in one transaction, and all places of a
+plan, so they agree unless the database lost something, or somebody changed it by hand.
 """
 
 import logging
@@ -44,7 +44,7 @@ def known_differences() -> dict[str, Differences]:
 
 
 def recount(study: Study) -> Differences:
-    """Return how many tallies and how many completed places differ from the ratings; only if any do.
+    """Return how many tallies and completed places differ from the ratings, and places are missing; only if any do.
 
     The database counts, in one statement for each, so that annotators may go on meanwhile.
     """
@@ -58,6 +58,10 @@ def _differences(study: Study) -> Iterator[tuple[str, int]]:
             (n,) = cursor.fetchone()
         if n:
             yield name, n
+    # Pages take the number of places from the plan.
+    there, planned = study.places.count(), study.places_of(study.hits.main().count())
+    if study.status in COLLECTING and there != planned:
+        yield "missing_places", planned - there
 
 
 _COUNTED = " AND ".join(f"NOT r.{flag}" for flag in EXCLUDING_FLAGS)

@@ -81,6 +81,11 @@ def test_a_rating_taken_away_raises_an_alarm_once_until_it_is_back(study, client
         ),
         (COMPLETE, {"wrong_places": 1}),
         (
+            "DELETE FROM annotation_place WHERE id = (SELECT max(id) FROM annotation_place"
+            " WHERE assignment_id IS NULL)",
+            {"missing_places": 1},
+        ),
+        (
             "UPDATE annotation_rating SET place_id ="
             " (SELECT id FROM annotation_place WHERE completed_at IS NOT NULL)",
             {"wrong_places": 1},
