@@ -6,6 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from annotation.counts import progress_of
 from annotation.exports.study_export import export_study
 from annotation.imports.study_import import import_study
 from annotation.models import Place, Rating
@@ -21,6 +22,7 @@ from metrics.results.joining import (
 )
 from metrics.results.sections import refresh_section, stored_section
 from metrics.results.services import refresh_report, watermark
+from recruitment.costs import accounts, places_total
 from recruitment.models import Channel
 from studies.models import Generation, Study, System
 from tests.api.clients import at, problem_of, program
@@ -149,6 +151,7 @@ def test_its_pairs_with_each_system_are_in_a_closed_study_without_places(study, 
     }  # fmt: skip
     assert joined.study.status == Study.Status.CLOSED
     assert not Place.objects.filter(study=joined.study).exists()
+    assert progress_of(joined.study).places == places_total(accounts(joined.study).plan) == 0
     assert not joined.study.channels.exists()
     assert study.events.filter(verb="join-system").count() == 1
 
