@@ -111,6 +111,11 @@ def fill(study: Study, *, hits: int) -> None:
             "SELECT setval(pg_get_serial_sequence('annotation_assignment', 'id'), max(id))"
             " FROM annotation_assignment"
         )
+    vacuum()
+
+
+def vacuum() -> None:
+    with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
 
 
@@ -280,8 +285,7 @@ def main() -> int:
     fill(study, hits=hits)
     print(f"{Rating.objects.count():,} ratings, {study.places.count():,} places.", flush=True)
     pay(study)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")
+    vacuum()
     store_some_report(study)
     user = User.objects.create_user("researcher", is_staff=True)
     Membership.objects.create(study=study, user=user)

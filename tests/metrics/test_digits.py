@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from html import unescape
 
 import pytest
+from lxml.html import fromstring
 
+from benchmarks import pages_runs
+from studies.models import Membership
 from tests.metrics.studies import report_of, words
+from tests.studies.factories import make_open_study
 from tests.tiebreak.reading.figures.test_one_population import figures_of, not_drawn, ratings
 from tiebreak.digits import duration, in_digits, percent
 from tiebreak.reading.document.content import DataTable, Figure, Paragraph
@@ -23,6 +27,8 @@ SPOKEN = re.compile(r'(?:<title>|aria-label=")([^<"]*)')
 # Names of ranges, what a method was tuned to, the usual level and effective sizes are of no such kind.
 NAMES = re.compile(r"separability [−\d.]+ to [−\d.]+|(?:λ =|level|below) [\d.]+|[\d.]+ effective")
 NUMBER = re.compile(r"(?<![\w.,])(−?\d+\.(\d+))(%?)(?![\w.])")
+# Thousands without a comma, but years.
+BARE = re.compile(r"(?<![\w.,:/-])(?!20\d\d\b)\d{4,}(?:\.\d+)?(?![\w:/-])")
 P = re.compile(r"\bp (?:=|<) (\d\.\d+)")
 
 
@@ -81,3 +87,28 @@ def test_a_share_in_percent_has_the_hundredths_of_a_rate(hundredths):
     share = hundredths / 1000
     assert float(percent(share)[:-1]) == round(100 * float(in_digits(share)))
     assert len(duration(10 * share)) <= len("9.9")
+
+
+@pytest.mark.postgresql  # as are the statements that fill a large study
+@pytest.mark.thorough
+@pytest.mark.django_db
+def test_every_page_of_a_large_study_has_commas_between_thousands(
+    client, django_user_model, monkeypatch
+):
+    monkeypatch.setattr(pages_runs, "HITS_PER_ANNOTATOR", 1)
+    monkeypatch.setattr(pages_runs, "vacuum", lambda: None)  # which no transaction can
+    study = make_open_study(instances=1_300, ratings_per_hit=1)
+    pages_runs.fill(study, hits=1_300)
+    pages_runs.pay(study)
+    pages_runs.store_some_report(study)
+    user = django_user_model.objects.create_user("researcher", is_staff=True)
+    Membership.objects.create(study=study, user=user)
+    client.force_login(user)
+    # Settings stand as they are typed.
+    shown = "//main//text()[not(ancestor::*[@class='readonly'])]"
+    said = {
+        name: " ".join(fromstring(client.get(address).content).xpath(shown))
+        for name, address in pages_runs.addresses(study, user).items()
+    }
+    assert {name: bare for name, text in said.items() if (bare := BARE.findall(text))} == {}
+    assert "1,300" in said["Progress"]
