@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import check_accessible, check_ids
 from tests.browser.pages import numbers
+from tests.browser.test_wide_tables import WIDER
 
 pytestmark = pytest.mark.enable_socket
 TABLE = b"""id,question,bart_summary,t5_summary,third_summary
@@ -92,3 +93,16 @@ def test_a_refused_upload_is_left_without_a_question(columns: Page):
     page.get_by_role("link", name="Studies").first.click()
     expect(page.get_by_role("link", name="Texts I have")).to_be_visible()
     assert not asked
+
+
+def test_problems_are_read_on_a_phone_without_scrolling(columns: Page):
+    page = columns
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.get_by_role("link", name="Choose another file").click()
+    missing = TABLE.replace(b"The road was closed.", b"").replace(b"t5_summary", b"vicuna_summary")
+    page.locator("#id_file").set_input_files(
+        {"name": "table.csv", "mimeType": "text/csv", "buffer": missing}
+    )
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("region", name="Problems")).to_contain_text("is missing")
+    assert not page.evaluate(WIDER)
