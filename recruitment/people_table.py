@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from math import inf
 
 from django.db.models import QuerySet
 
@@ -178,7 +179,7 @@ def people_on(
     """Return the rows of a page of the ledger's matches, in few statements.
 
     Who is worth a look, which `unusual` has if it is known, stands before the others, the one with
-    most reasons first.
+    most reasons first, and then who has waited longest for payment.
     """
     rows = entries.rows_on_page(page)
     raters = [row.participation.rater_id for row in rows]
@@ -191,7 +192,12 @@ def people_on(
         for row in rows
         for one in [row.participation]
     ]
-    return sorted(people, key=lambda person: -len(person.unusual))
+    return sorted(people, key=_place)
+
+
+def _place(person: Person) -> tuple[int, float]:
+    since = person.row.last_at if person.can_be_paid else None
+    return -len(person.unusual), since.timestamp() if since else inf
 
 
 def lists_with_people(entries: Ledger) -> list[tuple[WaitingList, int]]:

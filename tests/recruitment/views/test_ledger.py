@@ -82,6 +82,19 @@ def test_who_is_worth_a_look_for_most_reasons_comes_first(monkeypatch):
         assert [one.participation.pk for one in listed] == [pks[2], pks[1]]
 
 
+def test_of_those_who_wait_for_payment_the_longest_comes_first(monkeypatch):
+    monkeypatch.setattr(people_table, "worth_a_look", lambda people: {})
+    study = paying_study()
+    begun, people = timezone.now(), [make_participation(study, f"ann{n}") for n in range(3)]
+    for person, minutes in zip(people, (2, 1, 3), strict=True):
+        complete(person, now=begun + timedelta(minutes=minutes))
+        finish_participation(participation=person)
+    note_payment(participation=people[2], amount=Decimal("2.00"))
+    entries = ledger(study, timezone.now())
+    listed = [one.participation for one in people_on(entries, entries.people)]
+    assert listed == [people[1], people[0], people[2]]
+
+
 def test_it_works():
     study = paying_study()
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
