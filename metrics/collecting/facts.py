@@ -125,8 +125,8 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     rate = paid.median_hourly_rate
     detail = f"{costs.currency}, median"
     detail += f"; promised {money(promised)}" if promised else ""
-    few, those = paid.under_promise, f"the {paid.timed:,} paid and not excluded"
-    due = f"{few:,} of {those} got less" if few else ""
+    few, people = paid.under_promise, counted(paid.timed, "person", "people")
+    due = f"{few:,} of {people} got less" if few else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"
     more = accounting.ledger.owed_once_they_stop

@@ -22,6 +22,7 @@ from studies.models import Study
 from tests.annotation.annotators import annotator
 from tests.pages import numbers_in
 from tests.studies.factories import make_open_study
+from tiebreak.digits import money
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -135,7 +136,7 @@ def test_two_pages_show_the_same_sums(client, study):
     spent, hourly = money_facts(study, accounting)
     most = f"{accounting.maximum.total:.2f}"
     assert (spent.value, numbers_in(spent.detail)) == ("1.20", {"1.20", most})
-    assert hourly.value == str(accounting.ledger.money.median_hourly_rate)
+    assert hourly.value == money(accounting.ledger.money.median_hourly_rate)
     ledger = client.get(reverse("recruitment:ledger", args=[study.pk])).text
     sums = re.search(r"<dl[^>]* data-costs>.*?</dl>", ledger, re.S)
     assert {"1.20", "3.60"} <= numbers_in(sums[0])
