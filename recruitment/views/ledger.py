@@ -17,6 +17,7 @@ from recruitment.platforms.pay_claims import pay_by_hand
 from recruitment.services.payments import settle_payment
 from studies.access import Right, held_right, of_study, shows_study
 from studies.models import Study
+from tiebreak.digits import counted, money
 
 PER_PAGE = 40
 # What is shown of payments that the platform did not confirm.
@@ -45,6 +46,7 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     context = {
         "study": study,
+        "finding": _finding(accounting),
         "money": entries.money,
         "costs": accounting.costs,
         "beyond_budget": accounting.beyond_budget,
@@ -69,6 +71,19 @@ def ledger_page(request: HttpRequest, study: Study) -> HttpResponse:
         "can_select": True,
     }
     return render(request, "recruitment/ledger.html", context)
+
+
+def _finding(accounting: Accounts) -> str:
+    """Return who waits for how much, or why nobody does, in the whole study, whatever is searched."""
+    entries, study = accounting.ledger, accounting.plan
+    if n := entries.unpaid:
+        people = counted(n, "person waits", "people wait")
+        return f"{people} for {money(entries.owed.amount)} {study.currency}"
+    if study.dry_run_of_id is not None:
+        return "Only bots work on a dry run, and nobody pays them"
+    if accounting.costs is not None:
+        return "Nobody waits for payment"
+    return "No pay is stated" if study.reward is None else "Nothing is paid before the study opens"
 
 
 def _may_owe(accounting: Accounts) -> bool:

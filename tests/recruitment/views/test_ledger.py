@@ -39,7 +39,7 @@ from tests.architecture.test_roles import member
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on
 from tests.refusals import refused
-from tests.studies.factories import make_open_study, make_participation
+from tests.studies.factories import make_open_study, make_participation, make_study
 from tiebreak.errors import DomainError
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -93,6 +93,36 @@ def test_of_those_who_wait_for_payment_the_longest_comes_first(monkeypatch):
     entries = ledger(study, timezone.now())
     listed = [one.participation for one in people_on(entries, entries.people)]
     assert listed == [people[1], people[0], people[2]]
+
+
+@pytest.mark.parametrize("query", ["", "?status=excluded", "?search=nobody"])
+def test_the_page_leads_with_who_waits_for_how_much_in_the_whole_study(researcher_client, query):
+    study = paying_study(member=researcher_client.researcher)
+    address = reverse("recruitment:ledger", args=[study.pk]) + query
+
+    def found() -> list[str]:
+        page = fromstring(researcher_client.get(address).text)
+        return [
+            page.xpath("string(//*[@id='finding'])"),
+            *page.xpath("//button[contains(@class, 'primary')]/text()"),
+        ]
+
+    assert found() == ["Nobody waits for payment"]
+    people = [make_participation(study, f"ann{n}") for n in range(2)]
+    for n, person in enumerate(people, 1):
+        complete(person)
+        finish_participation(participation=person)
+        assert found()[0] == ["1 person waits for 2.00 GBP", "2 people wait for 4.00 GBP"][n - 1]
+    assert found()[1:] == ["Mark all 2 as paid…"]
+    for person in people:
+        note_payment(participation=person, amount=Decimal("2.00"))
+    assert found() == ["Nobody waits for payment"]
+    Study.objects.update(reward=None)
+    assert found() == ["No pay is stated"]
+    Study.objects.update(reward=2, status="draft")
+    assert found() == ["Nothing is paid before the study opens"]
+    Study.objects.update(dry_run_of=make_study())
+    assert found() == ["Only bots work on a dry run, and nobody pays them"]
 
 
 def test_it_works():
