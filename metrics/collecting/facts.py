@@ -125,7 +125,7 @@ def money_facts(study: Study, accounting: Accounts) -> list[Fact]:
     rate = paid.median_hourly_rate
     detail = f"{costs.currency}, median"
     detail += f"; promised {money(promised)}" if promised else ""
-    few, people = paid.under_promise, counted(paid.timed, "person", "people")
+    few, people = paid.under_promise, counted(paid.timed, "paid person", "paid people")
     due = f"{few:,} of {people} got less" if few else ""
     most = money(accounting.maximum.total)
     sums = f"{costs.currency} paid, {money(costs.owed)} owed"

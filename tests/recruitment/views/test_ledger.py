@@ -676,7 +676,7 @@ def test_of_whom_some_got_less_is_said_wherever_their_number_is(researcher_clien
         note_payment(participation=person, amount=Decimal("2.00"))
     for name in ("recruitment:ledger", "metrics:dashboard"):
         page = fromstring(researcher_client.get(reverse(name, args=[study.pk])).text)
-        assert "2 of 3 people got less" in page.text_content(), name
+        assert "2 of 3 paid people got less" in page.text_content(), name
 
 
 @pytest.mark.parametrize(("minutes", "says"), [(5, "5 min"), (130, "2 h"), (60 * 72, "3 days")])
