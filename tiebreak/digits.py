@@ -99,6 +99,16 @@ def money(amount: Decimal | float) -> str:
     return f"{_rounded(amount, 2):,f}"
 
 
+def about_money(amount: Decimal) -> str:
+    """Return a forecast of money without its currency, as exactly as it is known: to two digits.
+
+    >>> about_money(Decimal("381.50")), about_money(Decimal("1234.5")), about_money(Decimal("2.46"))
+    ('380', '1,200', '2.50')
+    """
+    told = _rounded(amount, 1 - amount.adjusted())
+    return f"{told:,.0f}" if told >= 10 else money(told)
+
+
 def small_money(amount: Decimal | float) -> str:
     """Return a price without its currency, which may be of less than a cent and is then never told as 0.
 

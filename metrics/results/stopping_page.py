@@ -11,7 +11,7 @@ from recruitment.costs import highest_fee, per_response
 from recruitment.ledger import Ledger
 from recruitment.messages import CLOSING_EARLY
 from studies.models import Study
-from tiebreak.digits import counted, in_digits, money
+from tiebreak.digits import about_money, counted, in_digits, money
 from tiebreak.reading.figures.planning.smallest_difference import (
     precisions,
     reached_at,
@@ -88,7 +88,7 @@ def _more(
     if not more:
         return "reached", "0", "0"
     ratings = round(more * study.mean_ratings * _units(study))
-    costs = "unknown" if cost is None else f"about {money(more * cost)} {study.currency}"
+    costs = "unknown" if cost is None else f"about {about_money(more * cost)} {study.currency}"
     return f"about {more:,}", f"about {ratings:,}", costs
 
 
@@ -114,8 +114,9 @@ def cost_in_words(study: Study, section: CriterionSection) -> Callable[[float], 
         return None
 
     def told(ratings: float) -> str:
-        about = "about " * (ratings != section.n_ratings)
-        return f"{about}{money(round(ratings) * each)} {study.currency}"
+        cost = round(ratings) * each
+        is_known = ratings == section.n_ratings
+        return f"{money(cost) if is_known else f'about {about_money(cost)}'} {study.currency}"
 
     return told
 
