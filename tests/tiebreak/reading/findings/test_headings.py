@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import combinations
-from math import comb
+from math import comb, sqrt
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ from tiebreak.reading.document.summary import summary
 from tiebreak.reading.figures.planning.smallest_difference import (
     MOST_TIMES,
     NEARLY,
+    PRECISION,
     smallest_difference_figure,
 )
 from tiebreak.reading.figures.planning.stopping import USUAL_WIDTH
@@ -316,7 +317,7 @@ def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_t
                 assert said[len("enough for ") :].partition(";")[0] == told.pop()
                 assert not told
                 assert settled == len(systems) - 1
-                assert "; the other two need " in said or "the other two are known" in said
+                assert re.search("; the (other two need|other two are known|lead seen bet)", said)
             else:
                 assert said.startswith(f"{settled} of {len(rates)} pairs settled")
                 assert len(told) != 1 or len(rates) < comb(len(systems), 2)
@@ -325,8 +326,17 @@ def test_a_heading_on_size_says_what_is_settled_and_how_many_times_the_ratings_t
             assert said.startswith(none) == bool(undecided)
         times = max([((r.high - r.low) / USUAL_WIDTH) ** 2 for r in undecided], default=0)
         found = re.search(r"(about|over) ([\d.]+) times", said)
-        seen.add((bool(undecided), settled > 0, found and found[1]))
-        if times >= NEARLY:
+        # Intervals around the leads that are seen, as narrow as the usual precision of the widest.
+        narrow = [sqrt(times) * 2 * abs(r.value - 0.5) / (r.high - r.low) for r in undecided]
+        is_too_small = times >= NEARLY and max(narrow) < 1
+        seen.add((bool(undecided), settled > 0, found and found[1], is_too_small))
+        assert said.endswith(f"too small for {PRECISION}") == is_too_small
+        leads = sorted(in_digits(abs(one.value - 0.5)) for one in undecided)
+        told = re.match("leads? over one half seen but not shown: ([^;]*);", figure.chart.caption)
+        assert (told[1].split(" to ") if told else []) == sorted({*leads[:1], *leads[-1:]})
+        if is_too_small:
+            assert not found  # nothing is to be had for so many times the ratings
+        elif times >= NEARLY:
             assert float(found[2]) == pytest.approx(min(times, MOST_TIMES), rel=0.2)
             assert (found[1] == "over") == (times > MOST_TIMES)
         else:

@@ -1,6 +1,7 @@
 """How precisely a study tells win rates, what it can see, and what more ratings would change."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import comb, isnan, sqrt
 
 from tiebreak.digits import in_digits
@@ -109,7 +110,10 @@ def _settled_system(
 
 
 def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
-    """Return how many times the ratings tell the win rates of these pairs to a usual precision."""
+    """Return how many times the ratings tell the win rates of these pairs to a usual precision.
+
+    That would not tell systems apart if their lead were the small one that is seen.
+    """
     if not all(rate.has_interval for rate in still_open.values()):
         return ""
     # Widths fall with the root of the number of ratings, so the widest needs the most.
@@ -119,10 +123,35 @@ def _need(still_open: Mapping[str, Estimate], whose: str) -> str:
         return f", known to {PRECISION}" if not whose else f"; {whose} {verb} known to {PRECISION}"
     about = f"about {in_digits(times, 0 if times >= FEW_TIMES else 1)}"
     many = f"{f'over {MOST_TIMES}' if times > MOST_TIMES else about} times the ratings"
+    if seen := _too_small(still_open, whose):
+        return f"; {seen} too small for {PRECISION}"
     if not whose:
         return f"; {PRECISION} takes {many}"
     need = "needs" if whose == "the other" else "need"
     return f"; {whose} {need} {many} for {PRECISION}"
+
+
+def _too_small(still_open: Mapping[str, Estimate], whose: str) -> str:
+    """Return which leads were seen, if studies that tell win rates to the usual precision would show none of them."""
+    widest = max(rate.high - rate.low for rate in still_open.values())
+    # Where the widest interval has the usual width, the others are as much narrower as they are now.
+    halves = {name: USUAL * (rate.high - rate.low) / widest for name, rate in still_open.items()}
+    if any(abs(rate.value - 0.5) > halves[name] for name, rate in still_open.items()):
+        return ""
+    noun, verb = ("lead", "is") if len(still_open) == 1 else ("leads", "are")
+    if whose in ("the other", "the others"):
+        return f"the other {noun} seen {verb}"
+    return f"the {noun} seen{f' between {whose}' if whose else ''} {verb}"
+
+
+def _seen(section: CriterionSection) -> str:
+    """Return the leads of which none is shown: estimates, from which no number of ratings is foretold."""
+    leads = sorted(abs(rate.value - 0.5) for rate in _open(section).values())
+    if not leads:
+        return ""
+    told = " to ".join(dict.fromkeys(in_digits(leads[n]) for n in (0, -1)))
+    noun = "lead" if len(leads) == 1 else "leads"
+    return f"{noun} over one half seen but not shown: {told}; the truth may be larger or smaller"
 
 
 def _sentence(pair: str, least: float, n_pairs: int, reached: int | None) -> str:
@@ -159,16 +188,19 @@ def smallest_difference_figure(
         NAME,
         finding,
         _sentence(pair, now.value, n_pairs, reached),
-        line_chart(
-            [Line("human-open", "forecast", ahead), Line("human", "this study", so_far)],
-            finding=finding,
-            x_label="ratings by annotators",
-            y_label="a pair's win rate is known to within ±",
-            target=USUAL,
-            target_name="usual precision:",
-            unit="ratings",
-            sign="±",
-            noted=cost,
+        replace(
+            line_chart(
+                [Line("human-open", "forecast", ahead), Line("human", "this study", so_far)],
+                finding=finding,
+                x_label="ratings by annotators",
+                y_label="a pair's win rate is known to within ±",
+                target=USUAL,
+                target_name="usual precision:",
+                unit="ratings",
+                sign="±",
+                noted=cost,
+            ),
+            caption=_seen(section),
         ),
         COLUMNS,
         tuple((n, told[n], sees[n]) for n in known),
