@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
-from math import inf
+from itertools import pairwise
+from math import ceil, inf
 from typing import Any, ClassVar, Self
 
 from tiebreak.reading.charts.axes import Axis
@@ -42,7 +43,8 @@ SIZES |= TALL
 WIDTH, PAD, GAP, LINE_HEIGHT = 720, 16, 12, 18
 NAMES = 0.34  # of the width at most
 END = 0.4  # of a plot, in which words end at what they name, for lack of room after it
-MARGIN, Y_MARGIN = 24, 64  # beside a plot, for the numbers at its ends or at the left of its rows
+MARGIN = 24  # beside a plot, for the numbers at its ends
+NARROW = 220  # pixels of the width of the narrowest plot
 
 
 class ItemsName(str):
@@ -104,7 +106,7 @@ class Chart:
     words: str = ""
     strips: tuple[Strip, ...] = ()
     legend: tuple[tuple[Kind, str], ...] = ()
-    has_y_axis: bool = False
+    y_axis: Axis | None = None
     links: Mapping[Key, str] = field(default_factory=dict)
     caption: str = ""
     rests: str = ""
@@ -113,6 +115,14 @@ class Chart:
 
     def __bool__(self) -> bool:
         return bool(self.strips)
+
+    @property
+    def gutter(self) -> int:
+        """The pixels left of a plot that the numbers of a vertical axis need, in steps that a style sheet has."""
+        if self.y_axis is None:
+            return MARGIN
+        widest = max(width_of(self.y_axis.tick_name(tick)) for tick in self.y_axis.ticks())
+        return 10 * min(max(3, ceil((widest + 7) / 10)), 9)
 
     @property
     def keys(self) -> list[Key]:
@@ -149,7 +159,7 @@ class Chart:
         body = "".join(_html(strip, self.links.get(strip.key)) for strip in self.strips)
         if self.below:
             body += _html(Strip(words=self.below, css="axis below"))
-        css = "chart with-y" if self.has_y_axis else "chart"
+        css = f"chart with-y y-{self.gutter}" if self.y_axis else "chart"
         # A picture hides the links in it from screen readers, which a group does not.
         role = "group" if self.links else "img"
         start = f'<div class="{css}" role="{role}" aria-label="{escape(self.alternative)}">'
@@ -225,8 +235,7 @@ class _Layout:
         names = max((width_of(shortened(strip.name)) for strip in rows), default=0.0)
         self.names = min(names, chart.names * WIDTH)
         values = max((width_of(strip.value) for strip in rows), default=0.0)
-        margin = Y_MARGIN if chart.has_y_axis else MARGIN
-        self.left = PAD + self.names + margin
+        self.left = PAD + self.names + chart.gutter
         self.right = WIDTH - PAD - values - MARGIN - (GAP if values else 0)
 
     def write(self, words: str, css: str, x: float, width: float) -> None:
@@ -309,8 +318,17 @@ def words_at(canvas: Canvas, at: Point, words: str, **attributes: Any) -> str:
     return canvas.text(at, words, "start" if at[0] < 1 - END else "y-tick", **attributes)
 
 
+def stand_apart(words: Iterable[tuple[float, str]]) -> bool:
+    """Whether words have room in the narrowest plot, each with its middle at a share of the width."""
+    return all(
+        (width_of(one) + width_of(other)) / 2 + GAP <= NARROW * (right - left)
+        for (left, one), (right, other) in pairwise(words)
+    )
+
+
 def x_axis(axis: Axis, label: str) -> tuple[Strip, Strip]:
-    """Return the numbers below a plot, of which a narrow page shows every other one, and the title."""
+    """Return the numbers below a plot, of which a narrow page may show every other one, and the title."""
+    hides = not stand_apart((axis.at(tick), axis.tick_name(tick)) for tick in axis.ticks())
 
     def draw(canvas: Canvas) -> Iterator[str]:
         ticks = axis.ticks()
@@ -318,7 +336,7 @@ def x_axis(axis: Axis, label: str) -> tuple[Strip, Strip]:
         for n, tick in enumerate(ticks):
             if n % 2 and is_narrow:
                 continue
-            hidden = {"data_n": 1} if n % 2 and len(ticks) > 3 else {}
+            hidden = {"data_n": 1} if n % 2 and hides else {}
             yield canvas.text((axis.at(tick), 0.5), axis.tick_name(tick), "tick", dy=5, **hidden)
 
     return Strip(draw=draw, size="ticks"), Strip(words=label, css="axis")

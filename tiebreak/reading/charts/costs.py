@@ -7,6 +7,7 @@ from math import ceil, floor, log10
 from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.chart import (
     LINE_HEIGHT,
+    NARROW,
     NOTHING,
     SIZES,
     Chart,
@@ -18,8 +19,7 @@ from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Fixed, width_of
 from tiebreak.stats import Estimate
 
 LINE = LINE_HEIGHT / SIZES["field"]  # of the height of a plot
-# Pixels of the width of the narrowest plot, in which names take most of it, and of one on a wide screen.
-NARROW, WIDE = 230, 1100
+WIDE = 1100  # pixels of the width of a plot on a wide screen
 ASIDE = 10  # pixels between a mark and its name
 FREE = 0.35  # of a step, from the left end to what is free
 
@@ -132,6 +132,7 @@ def cost_chart(
         draw,
         finding=finding,
         words=words,
+        y=y,
         y_label=y_label,
         below=x_axis(x, x_label),
     )

@@ -10,7 +10,16 @@ from math import ceil
 
 from tiebreak.digits import in_digits
 from tiebreak.reading.charts.axes import MAX_TICKS, Axis, are_counts, padded
-from tiebreak.reading.charts.chart import NOTHING, Chart, Strip, x_axis, x_grid, y_grid
+from tiebreak.reading.charts.chart import (
+    LINE_HEIGHT,
+    NOTHING,
+    Chart,
+    Strip,
+    stand_apart,
+    x_axis,
+    x_grid,
+    y_grid,
+)
 from tiebreak.reading.charts.svg import MAX_MARKS, Canvas, Kind, tag
 from tiebreak.stats import Estimate
 
@@ -76,7 +85,7 @@ def range_chart(
         words,
         tuple(strips),
         legend,
-        has_y_axis=True,
+        y_axis=y,
     )
 
 
@@ -152,6 +161,7 @@ def scatter_chart(
         draw,
         finding=finding,
         words=words or f"{len(points)} points",
+        y=y,
         y_label=y_label,
         below=x_axis(x, x_label),
         legend=tuple(_key_of(diagonal)),
@@ -163,6 +173,7 @@ def field_chart(
     *,
     finding: str,
     words: str,
+    y: Axis,
     y_label: str,
     below: tuple[Strip, ...],
     legend: tuple[tuple[Kind, str], ...] = (),
@@ -170,7 +181,7 @@ def field_chart(
 ) -> Chart:
     """Return a chart of one plot, with the title of its vertical axis above it."""
     strips = (Strip(words=y_label, css="start"), Strip(draw=draw, size=size), *below)
-    return Chart(finding, words, strips, legend, has_y_axis=True)
+    return Chart(finding, words, strips, legend, y_axis=y)
 
 
 def time_chart(
@@ -203,16 +214,19 @@ def time_chart(
         yield canvas.path([[(0, 1), *points, (points[-1][0], 1)]], "human", fill_opacity=0.25)
         yield canvas.path([points], "human-line", stroke_width=2)
         yield canvas.line((0, 1 - y.at(goal)), (1, 1 - y.at(goal)), "reference")
-        # Where a page is narrow, what is expected has the line for itself, and says how many.
-        hidden = {"data_n": 1} if expected else {}
-        yield canvas.text((0, 1 - y.at(goal)), f"{goal:,} planned", "start", dy=-5, **hidden)
-        if expected and expected > last:
+        # What is expected stands at its end of the line, below how many these are.
+        is_ahead = expected is not None and expected > last
+        place, style = (
+            ((1, 1 - y.at(goal)), "y-tick") if is_ahead else ((0, 1 - y.at(goal)), "start")
+        )
+        yield canvas.text(place, f"{goal:,} planned", style, dy=-5 - LINE_HEIGHT * is_ahead)
+        if expected and is_ahead:
             share = (end - last) / (expected - last)
             there = (1.0, 1 - y.at(reached + share * (goal - reached)))
             dashes = {"stroke_width": 2, "stroke_dasharray": "4 4"}
             yield canvas.path([(points[-1], there)], "human-line", **dashes)
-            then = f"{goal:,} at about {_about(expected, last)}"
-            yield canvas.text((1, 1 - y.at(goal)), then, "y-tick", dy=-5, font_weight=600)
+            then = f"at about {_about(expected, last)}"
+            yield canvas.text(place, then, style, dy=-5, font_weight=600)
         yield canvas.mark(points[-1], "human", words)
         # It ends at its point, because a forecast rises into what would follow.
         style = "y-tick" if points[-1][0] else "start"
@@ -222,7 +236,9 @@ def time_chart(
     here = f"{reached:,}{since or f' at {_clock(last, first)}'}"
     words = f"From {first:%-d %b %H:%M} to {last:%-d %b %H:%M}: {reached:,} of {goal:,}{since}"
     below = (*_pace(moments, x, unit), *_time_axis(first, end))
-    return field_chart(draw, finding=finding, words=words, y_label=unit, below=below, size="low")
+    return field_chart(
+        draw, finding=finding, words=words, y=y, y_label=unit, below=below, size="low"
+    )
 
 
 def _clock(time: datetime, beside: datetime) -> str:
@@ -240,7 +256,7 @@ def _about(time: datetime, now: datetime) -> str:
 
 
 def _time_axis(first: datetime, last: datetime) -> tuple[Strip, Strip]:
-    """Return round times below a plot, of which a narrow page shows every other one, and the days."""
+    """Return round times below a plot, of which a narrow page may show every other one, and the days."""
     span = max(last - first, timedelta(seconds=1))
     step = next((s for s in TIME_STEPS if span / s <= MAX_TICKS), span / MAX_TICKS)
     midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -249,11 +265,16 @@ def _time_axis(first: datetime, last: datetime) -> tuple[Strip, Strip]:
         for k in range(ceil((first - midnight) / step), (last - midnight) // step + 1)
     ]
 
+    names = [
+        ((time - first) / span, f"{time:%-d %b}" if step >= DAY else f"{time:%H:%M}")
+        for time in times
+    ]
+    hides = not stand_apart(names)
+
     def draw(canvas: Canvas) -> Iterator[str]:
-        for n, time in enumerate(times):
-            name = f"{time:%-d %b}" if step >= DAY else f"{time:%H:%M}"
-            hidden = {"data_n": 1} if n % 2 else {}
-            yield canvas.text(((time - first) / span, 0.5), name, "tick", dy=5, **hidden)
+        for n, (at, name) in enumerate(names):
+            hidden = {"data_n": 1} if n % 2 and hides else {}
+            yield canvas.text((at, 0.5), name, "tick", dy=5, **hidden)
 
     days = dict.fromkeys((f"{first:%-d %b %Y}", f"{last:%-d %b %Y}"))
     return Strip(draw=draw, size="ticks"), Strip(words=f"{' to '.join(days)}, UTC", css="axis")

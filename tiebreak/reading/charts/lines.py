@@ -9,14 +9,16 @@ from tiebreak.reading.charts.axes import Axis, padded
 from tiebreak.reading.charts.chart import (
     END,
     LINE_HEIGHT,
+    NARROW,
     NOTHING,
+    SIZES,
     Chart,
     words_at,
     x_axis,
     y_grid,
 )
 from tiebreak.reading.charts.curves import field_chart
-from tiebreak.reading.charts.svg import Canvas, Kind, Point
+from tiebreak.reading.charts.svg import Canvas, Kind, Point, width_of
 
 FAR = 1.5  # times x of another point
 
@@ -62,37 +64,58 @@ def line_chart(
     def draw(canvas: Canvas) -> Iterator[str]:
         yield from y_grid(canvas, y)
         if target is not None:
-            ends_above = any(line.points[-1][1] >= target for line in drawn)
-            yield from _target(canvas, 1 - y.at(target), named if unit else "", ends_above)
+            yield canvas.line((0, 1 - y.at(target)), (1, 1 - y.at(target)), "reference")
         for line in drawn:
             yield from _drawn(line, x, y, canvas)
             for point in _told(line, target) if unit else ():
                 at, words = (x.at(point[0]), 1 - y.at(point[1])), _numbers(point, unit, sign)
                 if point != line.points[-1]:
                     yield canvas.mark(at, line.kind, words)
-                note = noted(point[0]) if noted else ""
-                # Beside a falling line there is room above at its right, and below at its left.
-                top = -12 - LINE_HEIGHT * bool(note) if at[0] < 1 - END else 20
-                yield words_at(canvas, at, words, dy=top, font_weight=600)
-                below = {"dy": top + LINE_HEIGHT, "font_weight": 600}
-                yield words_at(canvas, at, note, **below) if note else ""
+        if target is not None and unit:
+            ends_above = any(line.points[-1][1] >= target for line in drawn)
+            yield _named(canvas, 1 - y.at(target), named, ends_above, beside)
+        for at, words, dy in beside:
+            yield words_at(canvas, at, words, dy=dy, font_weight=600)
 
+    def numbers(point: Point) -> Iterator[tuple[Point, str, int]]:
+        at, note = (x.at(point[0]), 1 - y.at(point[1])), noted(point[0]) if noted else ""
+        # Beside a falling line there is room above at its right, and below at its left.
+        top = -12 - LINE_HEIGHT * bool(note) if at[0] < 1 - END else 20
+        yield at, _numbers(point, unit, sign), top
+        if note:
+            yield at, note, top + LINE_HEIGHT
+
+    told = [point for line in drawn for point in _told(line, target)] if unit else []
+    beside = [one for point in told for one in numbers(point)]
     words = "; ".join(map(partial(_in_words, target=target), drawn))
     named = f"{target_name} {sign}{in_digits(target)}" if target is not None else ""
     legend = tuple((line.kind, line.name) for line in drawn) if len(drawn) > 1 else ()
     legend = () if unit else (*legend, *[("reference", named)] * bool(named))
     below = x_axis(x, x_label)
     return field_chart(
-        draw, finding=finding, words=words, y_label=y_label, below=below, legend=legend
+        draw, finding=finding, words=words, y=y, y_label=y_label, below=below, legend=legend
     )
 
 
-def _target(canvas: Canvas, height: float, named: str, at_start: bool) -> Iterator[str]:
-    """Draw the target with its name, which stands where no line ends; a narrow page has no room for it."""
-    yield canvas.line((0, height), (1, height), "reference")
-    if named:
-        place, style = (float(not at_start), height), "start" if at_start else "y-tick"
-        yield canvas.text(place, named, style, dx=4 * at_start, dy=-6, data_n=1)
+def _named(
+    canvas: Canvas,
+    height: float,
+    name: str,
+    at_start: bool,
+    beside: Sequence[tuple[Point, str, int]],
+) -> str:
+    """Write the name of the target where no line ends, which a narrow page hides if it meets other words."""
+    place, style = (float(not at_start), height), "start" if at_start else "y-tick"
+    left = 4 if at_start else NARROW - width_of(name)
+    ends = [NARROW * at[0] + width_of(words) * (at[0] < 1 - END) for at, words, _ in beside]
+    meets = any(
+        left < end
+        and end - width_of(words) < left + width_of(name)
+        and abs((at[1] - height) * SIZES["field"] + dy + 6) < LINE_HEIGHT
+        for end, (at, words, dy) in zip(ends, beside, strict=True)
+    )
+    hidden = {"data_n": 1} if meets else {}
+    return canvas.text(place, name, style, dx=4 * at_start, dy=-6, **hidden)
 
 
 def _reached(line: Line, target: float | None) -> Point | None:

@@ -71,6 +71,17 @@ def test_the_answer_is_marked_where_the_forecast_reaches_the_usual_precision(tim
     assert f" {max(told):,}" not in figure.chart.words or max(told) == reached
 
 
+@pytest.mark.parametrize("times", [1.2, 2.25, 9])
+def test_a_phone_has_the_name_of_the_target_unless_other_words_stand_there(times):
+    page = str(smallest_difference_figure(with_interval(sqrt(times) * USUAL_WIDTH / 2)).chart)
+    (name,) = re.findall("<text[^>]*>usual precision: ", page)
+    # With few ratings more, those that there are stand beside it.
+    assert ("data-n" in name) == (times == 1.2)
+    # The numbers at the left take no more room than they need.
+    assert 'class="chart with-y y-' in page
+    assert "y-70" not in page
+
+
 @pytest.mark.parametrize(("times", "marks"), [(0.1, 2), (0.5, 3), (1.5 * MOST_TIMES, 2)])
 def test_a_precision_that_was_reached_or_is_out_of_sight_moves_no_answer(times, marks):
     section = with_interval(sqrt(times) * USUAL_WIDTH / 2)

@@ -150,8 +150,8 @@ def _seen(section: CriterionSection) -> str:
     if not leads:
         return ""
     told = " to ".join(dict.fromkeys(in_digits(leads[n]) for n in (0, -1)))
-    noun = "lead" if len(leads) == 1 else "leads"
-    return f"{noun} over one half seen but not shown: {told}; the truth may be larger or smaller"
+    which, true = ("lead", "true one") if len(leads) == 1 else ("leads", "true ones")
+    return f"{which} seen: {told} over one half; the {true} may be larger or smaller"
 
 
 def _sentence(pair: str, least: float, n_pairs: int, reached: int | None) -> str:
