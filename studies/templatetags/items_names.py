@@ -1,14 +1,23 @@
-"""Names of classes of items, which lead to the part of the ratings that they are."""
+"""Names: of classes of items, which lead to the part of the ratings that they are, and in headings."""
 
+import re
 from typing import Any
 
 from django import template
-from django.utils.html import conditional_escape
+from django.utils.html import conditional_escape, escape
 from django.utils.safestring import SafeString, mark_safe
 
 from tiebreak.reading.charts.chart import key_in, link_to
 
 register = template.Library()
+# A word that a browser would break, such as the name of a model.
+BREAKS = re.compile(r"\S*[-–/]\S*")
+
+
+@register.filter
+def unbroken(heading: str | None) -> SafeString:
+    """Write a heading that breaks between its words only, unless a word is longer than a line."""
+    return mark_safe(BREAKS.sub(r'<span class="whole">\g<0></span>', escape(heading or "")))  # noqa: S308
 
 
 @register.simple_tag(takes_context=True)
