@@ -1,7 +1,7 @@
 """A table of raters and kinds of items: in each cell a value in digits and drawn with its interval."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import ClassVar
@@ -20,12 +20,11 @@ AT_MOST = "reference"  # the kind of a row that is a bound, drawn as a line in e
 
 @dataclass(frozen=True)
 class Column:
-    """A kind of item: its name, how many items there are, what a page may link to it, and its bound."""
+    """A kind of item: its name, how many items there are, and what a page may link to it."""
 
     name: str
     note: str
     key: Key
-    bound: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,26 +66,21 @@ class TableChart(Chart):
         body = "".join(
             f"<tr><th scope='row'>{_rater(row)}</th>{self._cells(row, drawn)}</tr>"
             for row, drawn in zip(self.rows, cells, strict=True)
-            if row.kind != AT_MOST
+            if row.kind != AT_MOST or any(one.n for one in row.cells)
         )
         key = "; ".join(filter(None, (self.label, self.below)))
         key = f"<p class='axis'>{escape(f'{key[:1].upper()}{key[1:]}')}</p>" if key else ""
-        # Where rows are blocks, their cells but the first are seen once this is open.
-        kinds = f"<details class='kinds'><summary>{escape(self.corner)}</summary></details>"
         reasons = "".join(f"<p class='axis'>{escape(reason)}</p>" for reason in self.reasons)
         table = (
             f"<table class='chart' aria-label='{escape(self.finding)}'>"
             f"<thead><tr><td class='note'>{escape(self.corner)}</td>{heads}</tr></thead>"
             f"<tbody>{body}</tbody></table>"
         )
-        kinds *= bool(self.corner)
-        return Svg(f"<div class='chart-box'>{key}{kinds}{table}{reasons}</div>")
+        return Svg(f"<div class='chart-box'>{key}{table}{reasons}</div>")
 
     def _head(self, column: Column) -> str:
         name = link_to(escape(shortened(column.name)), self.links.get(column.key))
-        bound = f"<span class='note bound'>{escape(column.bound)}</span>" if column.bound else ""
-        note = f"<span class='note'>{escape(column.note)}</span>"
-        return f"<span class='name'>{name}</span> {note}{bound}"
+        return f"<span class='name'>{name}</span> <span class='note'>{escape(column.note)}</span>"
 
     def _cells(self, row: Row, plots: Sequence[partial[Iterator[str]]]) -> str:
         return "".join(
@@ -109,13 +103,10 @@ def table_chart(
     """Return a table with a row per rater, or nothing if no value is defined.
 
     The interval of the first row is a band in every cell, and the value of a row of the kind
-    ``AT_MOST`` a line. A page tells an estimate of it in the heads, and a file, which has less room, in
-    a row. Values are from 0 to ``most``.
+    ``AT_MOST`` a line, of which a page has a row if it is an estimate. Values are from 0 to ``most``.
     """
     if not any(estimate.is_defined for row in rows for estimate in row.cells):
         return NOTHING
-    bounds = [row for row in rows if row.kind == AT_MOST]
-    columns = [replace(one, bound=_bound(bounds, n)) for n, one in enumerate(columns)]
     strips = [Strip(corner, partial(_heads, columns), size="heads")]
     for row, plots in zip(rows, _plots(rows, most), strict=True):
         strips.append(Strip(row.title, partial(_row, row, plots), size="cells"))
@@ -136,16 +127,6 @@ def table_chart(
         rows=tuple(rows),
         reasons=tuple(reasons),
         most=most,
-    )
-
-
-def _bound(bounds: Sequence[Row], n: int) -> str:
-    """Return what the head of a column says of bounds; the key says it of one that is no estimate."""
-    told = [(row.name, row.cells[n]) for row in bounds if any(one.n for one in row.cells)]
-    values = ((name, *_in_digits(estimate)) for name, estimate in told)
-    return ", ".join(
-        f"{name} {value} ({interval})" if interval else f"{name} {value}"
-        for name, value, interval in values
     )
 
 
