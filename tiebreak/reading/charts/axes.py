@@ -41,7 +41,9 @@ class Axis:
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))
         if round(step * 10**decimals, 6) % 1:
             decimals += 1
-        return f"{value:,.{decimals}f}".replace("-", "−")
+        # As numbers are told everywhere: counts have a comma, and other values, such as Elo ratings, none.
+        comma = "," if self.is_of_counts else ""
+        return f"{value:{comma}.{decimals}f}".replace("-", "−")
 
 
 def round_step(span: float, steps: int = MAX_TICKS) -> float:
