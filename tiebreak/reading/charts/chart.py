@@ -65,9 +65,8 @@ class ItemsName(str):
         return ItemsName.of(words, self.key, ", ".join(filter(None, (known, note))))
 
     def without(self, said: str) -> "ItemsName":
-        """Return the name without the words that stand above it."""
-        words, note = (part.replace(said, "", 1) for part in self.parts)
-        return ItemsName.of(words, self.key, note)
+        """Return the name without its note and the words that stand above it."""
+        return ItemsName.of(self.parts[0].replace(said, "", 1), self.key)
 
 
 def key_in(name: object) -> Key:

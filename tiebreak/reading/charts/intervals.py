@@ -54,7 +54,8 @@ class Mark:
 class IntervalRow:
     """A name with its estimates below each other, on a band; without estimates it is a heading.
 
-    The picture does not repeat `under`, the part of the name that its heading says.
+    Where a heading says a part of the name, `under`, the picture has neither it nor the name's note, whose
+    numbers would stand in the row unnamed.
     """
 
     name: str
@@ -209,7 +210,9 @@ def _range(
 def _strips(row: IntervalRow, axis: Axis, ground: Ground) -> Iterator[Strip]:
     if row.band and row.band.has_interval:
         ground = partial(_band, ground, axis, row.band)
-    name = row.name.without(row.under) if isinstance(row.name, ItemsName) else row.name
+    name = row.name
+    if row.under and isinstance(name, ItemsName):
+        name = name.without(row.under)
     if not row.marks:
         yield Strip(name, ground, css="group", key=row.key)
     elif not row.drawn:

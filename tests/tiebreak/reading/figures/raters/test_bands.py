@@ -64,6 +64,7 @@ def test_pictures_tables_and_written_reports_have_the_same_words(about):
     heads = [one.name for one in machines.chart.columns if one.key[0] == "separability"]
     columns = [name.removeprefix("texts ") for name in heads]
     assert not any(SAID_ABOVE in name for name in (*strips, *columns))
+    assert strips == list(BANDS)  # and no numbers beside those of the row
     tables = [[row.name for row in one.rows] for one in section_of("c", about).tables]
     (table,) = [names for names in tables if names[0].startswith(BANDS)]
     for names in (strips, columns, table, [row[0] for row in agreement.rows]):
