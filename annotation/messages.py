@@ -168,3 +168,7 @@ GAIN_NOT_SHOWN = (
     " bound of the gain must exceed 1. {shown} Draw at random instead, or collect more ratings in the"
     " pilot."
 )
+ERASED_MEANWHILE = (
+    "Somebody was erased from the study while this was written, so it may tell of them and was deleted."
+    " Start it again."
+)

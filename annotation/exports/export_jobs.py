@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ from django.urls import reverse
 
 from annotation.exports.study_export import StudyExport, check_export
 from annotation.imports.uploads import check_room
+from annotation.messages import ERASED_MEANWHILE
 from jobs.clock import database_now
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
-from studies.models import Study
+from studies.models import Study, StudyEvent
 from tiebreak.errors import DomainError
 from tiebreak.formats import atomic_path
 from tiebreak.formats.preferences import Ties
@@ -36,6 +38,21 @@ class ZipFileJob(JobKind):
             return ""
         return reverse("metrics:download-export", args=[job.owner, job.public_id])
 
+    @contextmanager
+    def packed(self, job: Job, name: str) -> Iterator[Path]:
+        """Pack the folder of this name that is written meanwhile.
+
+        Raises `DomainError`, and leaves no file, if a person was erased after this began: what was read
+        may be about them.
+        """
+        before = _erasures(job)
+        with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
+            yield Path(folder) / name
+            pack(Path(folder) / name, export_file(job))
+        if _erasures(job) != before:
+            export_file(job).unlink(missing_ok=True)
+            raise DomainError("erased_meanwhile", ERASED_MEANWHILE)
+
 
 class ExportJob(ZipFileJob):
     """Writes the study as a zip file in the export folder."""
@@ -52,11 +69,9 @@ class ExportJob(ZipFileJob):
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
         export = _export(job)
         size = export.total + PACKING
-        with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-            bundle = Path(folder) / f"tiebreak-{job.owner}"
+        with self.packed(job, f"tiebreak-{job.owner}") as bundle:
             for rows in export.write(bundle):
                 yield Progress(rows, size=size)
-            pack(bundle, export_file(job))
         result = {
             "ratings": export.counts.rows,
             "in_statistics": export.counts.counted,
@@ -65,6 +80,10 @@ class ExportJob(ZipFileJob):
         result["bytes"] = export_file(job).stat().st_size
         Job.objects.filter(pk=job.pk).update(result=result)
         yield Progress(size, size=size)
+
+
+def _erasures(job: Job) -> int:
+    return StudyEvent.objects.filter(study=job.owner, verb=StudyEvent.Verb.ERASE).count()
 
 
 def _export(job: Job) -> StudyExport:

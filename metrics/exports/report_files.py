@@ -1,7 +1,6 @@
 """The files of a report: a job writes them as a zip, a command into a folder."""
 
 import json
-import tempfile
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from annotation.exports.export_jobs import ZipFileJob, export_file, pack
+from annotation.exports.export_jobs import ZipFileJob, export_file
 from annotation.exports.study_export import check_is_free
 from annotation.imports.uploads import check_room
 from jobs.clock import database_now
@@ -80,10 +79,8 @@ class ReportFilesJob(ZipFileJob):
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
         study = Study.objects.get(pk=job.owner)
-        with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-            out = Path(folder) / f"report-{job.owner}"
+        with self.packed(job, f"report-{job.owner}") as out:
             write_report_files(study=study, out=out)
-            pack(out, export_file(job))
         result = {"bytes": export_file(job).stat().st_size}
         Job.objects.filter(pk=job.pk).update(result=result)
         yield Progress(1)

@@ -8,11 +8,12 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import models
+from django.db import models, transaction
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from django.dispatch import Signal
@@ -129,8 +130,10 @@ def erase_participant(
         note_change(study.pk)
     # The exports of their studies, and what these studies' members uploaded and have not imported.
     owners = [study.pk for study in studies]
-    remove_exports(owners)
-    remove_uploads(User.objects.filter(memberships__study__in=owners).values_list("pk", flat=True))
+    members = list(User.objects.filter(memberships__study__in=owners).values_list("pk", flat=True))
+    # Until then, others read what is erased, and may write it into a file.
+    transaction.on_commit(partial(remove_exports, owners))
+    transaction.on_commit(partial(remove_uploads, members))
     person_erased.send(Rater, studies=studies)
     return studies
 

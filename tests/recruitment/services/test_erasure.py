@@ -4,6 +4,7 @@ import json
 import logging
 from dataclasses import asdict
 from decimal import Decimal
+from functools import partial
 from io import StringIO
 
 import pytest
@@ -14,8 +15,10 @@ from django.db.models import CharField, JSONField, TextField
 from django.test import Client
 from django.urls import reverse
 
+from annotation.exports import export_jobs
 from annotation.exports.export_jobs import export_file, start_export
 from annotation.exports.study_export import FORMATS, export_study
+from annotation.messages import ERASED_MEANWHILE
 from annotation.models import (
     Assignment,
     Participation,
@@ -34,11 +37,13 @@ from api.models import Webhook, WebhookDelivery
 from jobs.clock import database_now
 from jobs.models import Job
 from metrics.exports.document.study_facts import flow_table
+from metrics.exports.report_files import start_report_files
 from metrics.models import ReportSnapshot
 from metrics.results.selectors import source_of
 from metrics.results.services import refresh_report
 from recruitment.models import Channel, Payment, PlatformEvent
 from recruitment.platforms.base import PlatformReport, SubmissionStatus
+from recruitment.services import erasure
 from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.erasure import KEPT, RATED, RENAMED, erase_participant
 from recruitment.services.participants import exclude_participant
@@ -166,7 +171,9 @@ def owner(settings, tmp_path) -> User:
 
 @pytest.mark.parametrize("provider", PEOPLE)
 @pytest.mark.parametrize("rule", Study.Erasure.values)
-def test_nothing_of_the_person_is_left(owner, tmp_path, caplog, provider, rule):
+def test_nothing_of_the_person_is_left(
+    owner, tmp_path, caplog, provider, rule, *, django_capture_on_commit_callbacks
+):
     caplog.set_level(logging.DEBUG)
     study = study_with(owner, erasure=rule)
     participation = with_everything(study, provider)
@@ -181,7 +188,12 @@ def test_nothing_of_the_person_is_left(owner, tmp_path, caplog, provider, rule):
         one for one in secrets if one not in stored
     ] == []  # so the test looks for what was there
     caplog.clear()
-    erase_participant(rater=participation.rater, by=owner)
+    with django_capture_on_commit_callbacks(execute=True):
+        erase_participant(rater=participation.rater, by=owner)
+        upload.parent.mkdir(
+            exist_ok=True
+        )  # by somebody who does not see yet that the person is gone
+        upload.write_text(participation.submission_id)
     kept = dump()
     assert [one for one in secrets if one in kept] == []
     out = tmp_path / "out"
@@ -194,6 +206,22 @@ def test_nothing_of_the_person_is_left(owner, tmp_path, caplog, provider, rule):
     assert [one for one in secrets if one in caplog.text + dump()] == []
     assert not any(export_file(job).exists() for job in Job.objects.all())
     assert not upload.exists()
+
+
+@pytest.mark.parametrize("start", [start_report_files, partial(start_export, formats=["jsonl"])])
+def test_a_file_that_was_begun_before_is_not_kept(owner, monkeypatch, start):
+    study = study_with(owner)
+    rater = with_everything(study).rater
+    # It began after the person was looked for in jobs.
+    monkeypatch.setattr(erasure, "check_not_needed", lambda rater: None)
+    pack = export_jobs.pack
+    monkeypatch.setattr(
+        export_jobs, "pack", lambda *of: (erase_participant(rater=rater), pack(*of))
+    )
+    job = start(study=study, by=owner)
+    job.refresh_from_db()
+    assert (job.status, job.problem) == (Job.Status.FAILED, ERASED_MEANWHILE)
+    assert not export_file(job).exists()
 
 
 def test_nothing_is_left_in_any_text_of_any_model(owner):
