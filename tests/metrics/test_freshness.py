@@ -210,7 +210,7 @@ def test_stale_statistics_show_when_they_were_computed(client, django_user_model
         shown = client.get(address)
         html = shown.content.decode()
         assert "data-stale" in html
-        assert "12:03:05" in html
+        assert "4 Mar 2026, 12:03" in html
         assert shown.context["snapshot"].report["source"]["n_used"] == 5
         if address in collecting:
             assert shown.context["progress"].ratings == 10

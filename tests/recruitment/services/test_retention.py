@@ -268,7 +268,7 @@ def test_pages_say_when_the_id_was_removed_and_why(owner, settings):
     nothing = {"what": "ids", "removed": 0, "after_days": 30}
     StudyEvent.objects.create(study=study, verb="forget", details=nothing, at=due)
     participation.refresh_from_db()
-    said = f"removed on {due:%Y-%m-%d}, as this server keeps it for 30 days"
+    said = f"removed on {due:%-d %b %Y}, as this server keeps it for 30 days"
     for name, more in (("participant", [participation.public_id]), ("ledger", [])):
         page = client.get(reverse(f"recruitment:{name}", args=[study.pk, *more])).content.decode()
         assert said in page
