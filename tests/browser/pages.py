@@ -15,6 +15,11 @@ def shown(page: Page, code: str) -> Locator:
     return page.locator(f"[data-code='{code}']")
 
 
+def wait_for_htmx(page: Page) -> None:
+    """Wait until all has come that was asked for. A page that asks for news is hardly ever without requests."""
+    page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-settling')")
+
+
 def success(page: Page, *counts: object) -> Locator:
     """The message that an action succeeded, which begins with these counts."""
     return page.locator(".success").filter(has_text=numbers(*counts))

@@ -16,6 +16,7 @@ from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
+from tests.browser.pages import wait_for_htmx
 from tests.browser.test_every_page import OPEN_ALL, pages_of
 from tests.browser.test_researcher_pages import log_in
 from tests.tiebreak.formats.bundles import STUDY, write_lines
@@ -117,7 +118,7 @@ def test_no_chart_is_cut_scrolls_or_has_labels_on_each_other(page: Page, live_se
     for path in with_charts:
         page.goto(live_server.url + path)
         page.evaluate(OPEN_ALL)
-        page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-settling')")
+        wait_for_htmx(page)
         drawn += page.evaluate(COUNT)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from metrics.demo import half_way_demo_of, load_demo
 from studies.models import Study
+from tests.browser.pages import wait_for_htmx
 from tests.browser.test_researcher_pages import log_in
 from tests.paths import ROOT
 
@@ -62,7 +63,7 @@ def take_researcher_pages(page: Page, url: str, addresses: dict[str, str], folde
     log_in(page, url)
     for name, address in addresses.items():
         page.goto(url + address)
-        page.wait_for_load_state("networkidle")
+        wait_for_htmx(page)
         expect(page.get_by_role("heading", level=1).first).to_be_visible()
         page.screenshot(path=folder / f"{name}.png")
 

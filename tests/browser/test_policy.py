@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from metrics.results.services import refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
+from tests.browser.pages import wait_for_htmx
 from tests.browser.test_researcher_pages import with_everything
 from tests.studies.factories import make_open_study
 
@@ -42,7 +43,7 @@ def at(name: str, *args: object) -> str:
 
 def visit(page: Page, url: str) -> list[str]:
     page.goto(url)
-    page.wait_for_load_state("networkidle")
+    wait_for_htmx(page)
     return [f"{url}: {violation}" for violation in page.evaluate("window.violations")]
 
 
@@ -94,11 +95,10 @@ def test_no_page_of_the_annotator_breaks_the_policy(watched, live_server):
     home = live_server.url + at("recruitment:welcome", study.pk)
     violations = [*visit(watched, live_server.url + at("admin:login")), *visit(watched, home)]
     watched.get_by_role("button").first.click()
-    watched.wait_for_load_state("networkidle")
+    watched.wait_for_load_state()
     for _ in range(2):
         violations += watched.evaluate("window.violations")
         watched.goto(live_server.url + at("annotation:rate", study.pk))
-        watched.wait_for_load_state("networkidle")
     violations += watched.evaluate("window.violations")
     assert violations == []
 

@@ -9,6 +9,7 @@ from metrics.results.question_pages import PAGES
 from metrics.results.sections import refresh_section
 from metrics.results.services import refresh_report
 from studies.models import Membership
+from tests.browser.pages import wait_for_htmx
 from tests.browser.test_every_page import OPEN_ALL
 from tests.browser.test_researcher_pages import log_in, with_everything
 from tests.studies.factories import make_open_study, make_study
@@ -39,7 +40,7 @@ def test_no_table_of_results_is_wider_than_its_page(page: Page, live_server):
         assert answer
         assert answer.ok, path
         page.evaluate(OPEN_ALL)
-        page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-settling')")
+        wait_for_htmx(page)
         tables += page.locator("main table:visible").count()
         wider += [f"{path}: {name}" for name in page.evaluate(WIDER)]
     assert tables > 40
