@@ -45,7 +45,7 @@ MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
 # Quality and Generate & select at what there is of each stage, and the list of studies at who waits for money.
 MORE_STATEMENTS = {
     "Progress": 22,
-    "Participants & payments": 15,
+    "Participants & payments": 14,
     "Step: Launch": 26,
     "Step: Generate & select": 17,
     "Step: Quality": 16,
