@@ -184,11 +184,12 @@ def people_on(
     rows = entries.rows_on_page(page)
     raters = [row.participation.rater_id for row in rows]
     records = check_records(entries.study.pk, raters=raters) if raters else {}
-    # Their ratings were counted, so that nobody asks again whether they are too many.
-    if unusual is None and sum(row.ratings for row in rows) <= MAX_AT_ONCE:
-        unusual = worth_a_look([row.participation for row in rows])
+    if unusual is None:
+        # Their ratings were counted, so that nobody asks again whether they are too many.
+        are_few = sum(row.ratings for row in rows) <= MAX_AT_ONCE
+        unusual = worth_a_look([row.participation for row in rows]) if are_few else {}
     people = [
-        Person(row, records.get(one.rater_id), (unusual or {}).get(one.pk, []), entries.now)
+        Person(row, records.get(one.rater_id), unusual.get(one.pk, []), entries.now)
         for row in rows
         for one in [row.participation]
     ]
